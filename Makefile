@@ -134,13 +134,15 @@ ARCH_C     := $(filter-out arch/$(ARCH)/offsets.c, \
 KERNEL_C   := $(sort $(wildcard kernel/*/*.c kernel/*/*/*.c drivers/*/*.c) $(ARCH_C))
 KERNEL_ASM := $(sort $(wildcard $(addprefix arch/$(ARCH)/,*.asm *.S boot/*.asm boot/*.S)))
 FONT_OBJECT := $(BUILD)/font.o
-include ports/lwip/lwip.mk
+include ports/lwip/lwip.mk ports/bearssl/bearssl.mk
 LWIP_OBJECTS := $(LWIP_C:%.c=$(BUILD)/lwip/%.o)
+BEARSSL_OBJECTS := $(BEARSSL_C:%.c=$(BUILD)/bearssl/%.o)
 # A kernel that checks itself has guards around the network's memory.
 CHECK_C := $(if $(LOCKCHECK),tests/lockcheck/network_guards.c)
 CHECK_LDFLAGS := $(if $(LOCKCHECK),$(addprefix --wrap=network_,allocate allocate_array free))
 KERNEL_OBJECTS := $(patsubst %.c,$(BUILD)/kernel/%.o,$(KERNEL_C) $(CHECK_C)) \
-                  $(KERNEL_ASM:%=$(BUILD)/kernel/%.o) $(FONT_OBJECT) $(LWIP_OBJECTS)
+                  $(KERNEL_ASM:%=$(BUILD)/kernel/%.o) $(FONT_OBJECT) $(LWIP_OBJECTS) \
+                  $(BEARSSL_OBJECTS)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion $(if $(CI),-Werror)
 # Optimised for size: the less cache the kernel uses, the more is left for the program.
@@ -151,7 +153,8 @@ KERNEL_CFLAGS := -std=gnu11 -Oz -g -ffreestanding -fno-pic -fno-pie $(ARCH_CFLAG
 # Keeps paths of this machine out of the kernel's code.
 PREFIX_MAP := $(call quoted,-ffile-prefix-map=$(CURDIR)/=)
 KERNEL_FLAGS := $(BUILD)/kernel.flags
-$(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(VDSO_CFLAGS)
+$(KERNEL_FLAGS): FLAGS = $(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(BEARSSL_KERNEL_CFLAGS) \
+	$(VDSO_CFLAGS)
 $(BUILD)/kernel.list.flags: FLAGS = $(KERNEL_OBJECTS)
 
 KERNEL_LDFLAGS := -nostdlib -static --gc-sections -z noexecstack -z max-page-size=$(ARCH_PAGE_BYTES) \
@@ -186,6 +189,17 @@ $(BUILD)/lwip/%.o: $(LWIP)/stamp $(KERNEL_FLAGS) $(wildcard ports/lwip/include/*
 	@echo "  CC      $(LWIP)/src/$*.c"
 	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(LWIP_INCLUDES) $(call lwip_renamed,$*) -w $(PREFIX_MAP) -MMD -MP \
 		-c -o $@ $(LWIP)/src/$*.c
+
+$(BUILD)/kernel/kernel/lib/seal.o: kernel/lib/seal.c $(KERNEL_FLAGS) $(BEARSSL)/stamp
+	@mkdir -p $(@D)
+	@echo "  CC      $<"
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) -isystem $(BEARSSL)/inc $(PREFIX_MAP) -MMD -MP -c -o $@ $<
+
+$(BUILD)/bearssl/%.o: $(BEARSSL)/stamp $(KERNEL_FLAGS) ports/bearssl/include/string.h
+	@mkdir -p $(@D)
+	@echo "  CC      $(BEARSSL)/src/$*.c"
+	$(Q)$(KERNEL_CC) $(KERNEL_CFLAGS) $(BEARSSL_KERNEL_CFLAGS) $(PREFIX_MAP) -MMD -MP \
+		-c -o $@ $(BEARSSL)/src/$*.c
 
 $(BUILD)/kernel/%.asm.o: %.asm $(BUILD)/offsets.inc $(wildcard arch/$(ARCH)/*.inc)
 	@mkdir -p $(@D)
@@ -374,12 +388,14 @@ bench-common: $(KERNEL) $(APPS) $(LINUX_KERNEL) qemu10
 
 .PHONY: bench-ready
 bench-ready: $(KERNEL) $(APPS) $(LINUX_KERNEL) linux-rt qemu10 lockstep-parts build/simulator/sim \
-		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl mpi service
+		foreign-network $(TEST_BUILD)/plain_card.musl $(TEST_BUILD)/file_rates.musl \
+		$(TEST_BUILD)/jobs.musl mpi service
 	@$(LAB) compare --out build/report --samples 10000
 	@$(LAB) bench --out build/report
 	@$(LAB) bench-programs --out build/report
 	@$(LAB) bench-cores --out build/report
 	@$(LAB) bench-network --out build/report
+	@$(LAB) bench-deaths --out build/report
 	@$(LAB) bench-mpi --out build/report
 	@$(LAB) bench-mpi-nodes --out build/report
 	@$(LAB) compare-phases --out build/report

@@ -444,6 +444,11 @@ void arch_switch(struct arch_context *from, const struct arch_context *to);
  * pool has no memory for tables, the page stays as it is. */
 void arch_guard_page(uint64_t address, struct page_pool *pool);
 
+/* Has a page that was made to fault so be there for a moment, and fault again: on this CPU. Called for one
+ * page alone, under a lock; other CPUs may not touch it meanwhile. Does nothing if arch_guard_page had no
+ * memory. */
+void arch_guard_page_open(uint64_t address, bool is_open);
+
 /* Undoes that for all pages of a range that is no longer in use: then the pool of its memory may be
  * initialised again. On one CPU; the others idle, and serve a crosscall. */
 void arch_guard_pages_drop(const struct memory_range *range);
@@ -496,6 +501,9 @@ void arch_backtrace_print(void);
 void arch_system_calls_log(bool on);
 
 /* ---- What programs get from the machine ---- */
+
+/* Draws an unpredictable random number from the hardware. Returns false if it has none. */
+bool arch_random_strong(uint64_t *value);
 
 /* Returns a hardware random number if there is one, else one mixed from the clock. */
 uint64_t arch_random(void);

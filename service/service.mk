@@ -7,8 +7,9 @@ SERVICE_BUILD  := build/service
 SERVICE_CFLAGS := -std=gnu11 -O2 -g -D_GNU_SOURCE $(WARNINGS) -iquote kernel -iquote .
 SERVICE_PROGRAMS := $(addprefix $(SERVICE_BUILD)/,conductor conductorctl listener tacetrun tacet-launchd \
                                                  tacet-mpirun)
-SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame page_frame welcome global_clock) \
-                     $(patsubst %,kernel/lib/%.c,format siphash) kernel/launch/launch_request.c
+SERVICE_OF_KERNEL := $(patsubst %,kernel/beat/%.c,beat_frame answer_frame page_frame key_frame) \
+                     $(patsubst %,kernel/beat/%.c,welcome global_clock) \
+                     $(patsubst %,kernel/lib/%.c,format key seal siphash) kernel/launch/launch_request.c
 service_objects = $(patsubst %.c,$(SERVICE_BUILD)/objects/%.o,$(1))
 
 .PHONY: service
@@ -23,7 +24,12 @@ $(SERVICE_PROGRAMS): $(SERVICE_BUILD)/lib.a
 	@echo "  SERVICE $@"
 	$(Q)$(CC) $(SERVICE_LINK) -o $@ $(filter %.o,$^) $(filter %.a,$^)
 
-$(SERVICE_BUILD)/lib.a: $(call service_objects,$(wildcard service/lib/*.c) $(SERVICE_OF_KERNEL))
+ifndef BEARSSL
+include ports/bearssl/bearssl.mk
+endif
+SERVICE_BEARSSL := $(BEARSSL_C:%.c=$(SERVICE_BUILD)/bearssl/%.o)
+$(SERVICE_BUILD)/lib.a: $(call service_objects,$(wildcard service/lib/*.c) $(SERVICE_OF_KERNEL)) \
+        $(SERVICE_BEARSSL)
 	$(Q)rm -f $@
 	$(Q)ar rcs $@ $^
 
@@ -31,5 +37,12 @@ $(SERVICE_BUILD).flags: FLAGS = $(CC) $(SERVICE_CFLAGS) $(wildcard service/*/*.c
 $(SERVICE_BUILD)/objects/%.o: %.c $(SERVICE_BUILD).flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(SERVICE_CFLAGS) -MMD -MP -c -o $@ $<
+
+$(SERVICE_BUILD)/objects/kernel/lib/seal.o: SERVICE_CFLAGS += -isystem $(BEARSSL)/inc
+$(SERVICE_BUILD)/objects/kernel/lib/seal.o: $(BEARSSL)/stamp
+
+$(SERVICE_BUILD)/bearssl/%.o: $(BEARSSL)/stamp $(SERVICE_BUILD).flags
+	@mkdir -p $(@D)
+	$(Q)$(CC) $(SERVICE_CFLAGS) $(BEARSSL_CFLAGS) -c -o $@ $(BEARSSL)/src/$*.c
 
 -include $(wildcard $(SERVICE_BUILD)/objects/*/*/*.d)

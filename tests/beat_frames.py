@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Heartbeats as bytes (docs/nettick.md), written from the documents for the tests alone: SipHash-2-4, and a
-builder of frames in which every field can be anything.
+"""Heartbeats as bytes (docs/nettick.md), written from the documents for the tests alone: a builder of
+frames in which every field can be anything.
 
     wire.send(Beat(sequence=7).frame())
     wire.send(Beat(sequence=8, commands=[Command(code=1, number=5, body=b"x")]).frame(key))
@@ -15,10 +15,14 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-KEY = bytes(range(16))
+from tests.keys import KEY, siphash
+
 #: Version, kind, length, answer every, commands, epoch, sequence, time, period, late, TAI - UTC.
 HEADER = struct.Struct(">BBHHHQQQQII")
 TAG_BYTES = 8
+#: The sender's address and the tag, which end each payload.
+END_BYTES = 6 + TAG_BYTES
+VERSION = 2
 ETHERTYPE = b"\x88\xcb"
 BROADCAST = b"\xff" * 6
 SOURCE = bytes.fromhex("025400000001")
@@ -26,6 +30,7 @@ SOURCE = bytes.fromhex("025400000001")
 PAYLOAD_AT, FRAME_MIN = 14, 60
 EPOCH = 10**18
 BEAT, ANSWER, PAGE = 1, 2, 3
+VERSION = 2
 #: A command: code, bytes of the body, number.
 COMMAND = struct.Struct(">HHI")
 #: Added to the code of a command that is to be acknowledged.
@@ -41,41 +46,9 @@ PAGE_REQUEST = struct.Struct(">6sQH")
 PAGE_HEAD = struct.Struct(">BBHIQQQQQqQQ")
 PAGE_BYTES = 1408
 #: Version, kind, length, state, welcomed, CPUs, epoch, sequence, booted, error, beats, lost, done, result,
-#: four counters, IPv4 address, ranks, 0, name, job, start.
-ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQ")
+#: four counters, IPv4 address, ranks, whether it polls, 0, name, job, start, the epoch that the node follows.
+ANSWER_BODY = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHBB32sIQQ")
 RUNNING, STOPPED = 1, 2
-_WORD = (1 << 64) - 1
-
-
-def siphash(key: bytes, message: bytes) -> int:
-    """SipHash-2-4, written from the paper."""
-    k0, k1 = struct.unpack("<QQ", key)
-    v = [k0 ^ 0x736F6D6570736575, k1 ^ 0x646F72616E646F6D, k0 ^ 0x6C7967656E657261, k1 ^ 0x7465646279746573]
-
-    def turn(value: int, bits: int) -> int:
-        return (value << bits | value >> (64 - bits)) & _WORD
-
-    def rounds(count: int) -> None:
-        for _ in range(count):
-            v[0] = (v[0] + v[1]) & _WORD
-            v[2] = (v[2] + v[3]) & _WORD
-            v[1] = turn(v[1], 13) ^ v[0]
-            v[3] = turn(v[3], 16) ^ v[2]
-            v[0] = turn(v[0], 32)
-            v[2] = (v[2] + v[1]) & _WORD
-            v[0] = (v[0] + v[3]) & _WORD
-            v[1] = turn(v[1], 17) ^ v[2]
-            v[3] = turn(v[3], 21) ^ v[0]
-            v[2] = turn(v[2], 32)
-
-    whole = message + bytes(-(len(message) + 1) % 8) + bytes([len(message) & 0xFF])
-    for (word,) in struct.iter_unpack("<Q", whole):
-        v[3] ^= word
-        rounds(2)
-        v[0] ^= word
-    v[2] ^= 0xFF
-    rounds(4)
-    return v[0] ^ v[1] ^ v[2] ^ v[3]
 
 
 @dataclass(frozen=True)
@@ -106,17 +79,17 @@ class Beat:
     commands: Sequence[Command] = ()
     command_count: int | None = None
     length: int | None = None
-    version: int = 1
+    version: int = VERSION
     kind: int = BEAT
 
-    def payload(self, key: bytes = KEY) -> bytes:
+    def payload(self, key: bytes = KEY, source: bytes = SOURCE) -> bytes:
         body = b"".join(command.encoded() for command in self.commands)
         time_ns = self.epoch + self.sequence * self.period_ns if self.time_ns is None else self.time_ns
-        length = HEADER.size + len(body) + TAG_BYTES if self.length is None else self.length
+        length = HEADER.size + len(body) + END_BYTES if self.length is None else self.length
         count = len(self.commands) if self.command_count is None else self.command_count
         begin = (self.version, self.kind, length, self.answer_every, count, self.epoch, self.sequence)
         tagged = HEADER.pack(*begin, time_ns, self.period_ns, self.late_ns, self.tai_utc_s) + body
-        return tagged + struct.pack(">Q", siphash(key, tagged))
+        return ended(tagged, source, key)
 
     def frame(self, key: bytes = KEY) -> bytes:
         """As it is on the wire, with Ethernet's padding."""
@@ -145,20 +118,24 @@ class Answer:
     job: int = 0
     start: int = 1
     welcomed: int = 0
-    length: int = ANSWER_BODY.size + TAG_BYTES
-    version: int = 1
+    #: The epoch that the node follows. None: that of the beat that it answers.
+    follows: int | None = None
+    length: int = ANSWER_BODY.size + END_BYTES
+    version: int = VERSION
     kind: int = ANSWER
+    polls: int = 0
 
-    def payload(self, key: bytes = KEY) -> bytes:
+    def payload(self, key: bytes = KEY, source: bytes = SOURCE) -> bytes:
         begin = (self.version, self.kind, self.length, self.state, self.welcomed, self.cpus)
         beat = (self.epoch, self.sequence)
         middle = (self.booted_ns, self.error_ns, self.beats, self.lost, self.done, self.result)
-        end = (self.ipv4, self.ranks, 0, self.name, self.job, self.start)
+        follows = self.epoch if self.follows is None else self.follows
+        end = (self.ipv4, self.ranks, self.polls, 0, self.name, self.job, self.start, follows)
         tagged = ANSWER_BODY.pack(*begin, *beat, *middle, *self.counts, *end)
-        return tagged + struct.pack(">Q", siphash(key, tagged))
+        return ended(tagged, source, key)
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
-        return framed(self.payload(key), to, source)
+        return framed(self.payload(key, source), to, source)
 
 
 @dataclass(frozen=True)
@@ -176,15 +153,21 @@ class Page:
     size: int = 0
     data: bytes = b""
     length: int | None = None
-    version: int = 1
+    version: int = VERSION
     kind: int = PAGE
 
     def frame(self, to: bytes, source: bytes, key: bytes = KEY) -> bytes:
-        length = PAGE_HEAD.size + len(self.data) + TAG_BYTES if self.length is None else self.length
+        length = PAGE_HEAD.size + len(self.data) + END_BYTES if self.length is None else self.length
         begin = (self.version, self.kind, length, self.number, self.epoch, self.start, self.beat)
         hold = (self.local_ns, self.global_ns, self.drift, self.offset, self.size)
         tagged = PAGE_HEAD.pack(*begin, *hold) + self.data
-        return framed(tagged + struct.pack(">Q", siphash(key, tagged)), to, source)
+        return framed(ended(tagged, source, key), to, source)
+
+
+def ended(body: bytes, source: bytes, key: bytes) -> bytes:
+    """A payload with its sender's address and its tag."""
+    tagged = body + source
+    return tagged + struct.pack(">Q", siphash(key, tagged))
 
 
 def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> bytes:
@@ -192,12 +175,12 @@ def framed(payload: bytes, to: bytes = BROADCAST, source: bytes = SOURCE) -> byt
 
 
 def tagged_payload(frame: bytes, kind: int, key: bytes) -> bytes:
-    """The payload of a frame without its tag. AssertionError if it is of another kind, or forged."""
+    """The payload of a frame without its end. AssertionError if it is of another kind, or forged."""
     version, its_kind, length = struct.unpack_from(">BBH", frame, PAYLOAD_AT)
     payload = frame[PAYLOAD_AT : PAYLOAD_AT + length]
-    assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (1, kind, length)
-    assert struct.unpack(">Q", payload[-TAG_BYTES:])[0] == siphash(key, payload[:-TAG_BYTES])
-    return payload[:-TAG_BYTES]
+    assert frame[12:14] == ETHERTYPE and (version, its_kind, len(payload)) == (VERSION, kind, length)
+    assert payload == ended(payload[:-END_BYTES], frame[6:12], key)
+    return payload[:-END_BYTES]
 
 
 def beat_of(frame: bytes, key: bytes = KEY) -> Beat:
@@ -220,9 +203,9 @@ def answer_of(frame: bytes, key: bytes = KEY) -> Answer:
     """The answer of a frame, its name without the zeros that pad it."""
     fields = ANSWER_BODY.unpack(tagged_payload(frame, ANSWER, key))
     version, kind, length, state, welcomed, cpus, epoch, sequence, *said = fields[:14]
-    ipv4, ranks, _, name, job, start = fields[18:]
+    ipv4, ranks, polls, _, name, job, start, follows = fields[18:]
     begin = (sequence, epoch, name.rstrip(b"\0"), state, cpus, ranks, *said)
-    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, length, version, kind)
+    return Answer(*begin, fields[14:18], ipv4, job, start, welcomed, follows, length, version, kind, polls)
 
 
 def page_of(frame: bytes, key: bytes = KEY) -> Page:

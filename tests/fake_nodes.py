@@ -20,14 +20,15 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests import waiting
 from tests.beat_frames import (
     ACKNOWLEDGE,
     HOLD,
-    KEY,
     PAGE_BYTES,
     PAGE_REQUEST,
+    PAYLOAD_AT,
     SEND_PAGES,
     STOPPED,
     Answer,
@@ -38,6 +39,8 @@ from tests.beat_frames import (
     welcome_of,
     welcomes_in,
 )
+from tests.key_frames import KEY_ANSWER, REKEY
+from tests.keys import KEY, MASTER, key_write
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
@@ -71,6 +74,10 @@ class FakeNode:
     #: Linux's errno for each command.
     result: int = 0
     answers: bool = True
+    #: Whether it is silent while it computes (nettick=poll).
+    polls: bool = False
+    #: Kills of its job until it ends the job; 0: it goes on.
+    kills_to_end: int = 0
     #: Whether it stops answering when it is killed.
     dies: bool = False
     #: How many answers are lost on their way once a command has been done.
@@ -80,6 +87,9 @@ class FakeNode:
     #: Beats whose welcome it does not hear.
     lose_welcomes: int = 0
     done: int = 0
+    #: Whether it has got the keys of the last command 11; it asks for them then.
+    rekeyed: bool = False
+    asks_keys: Callable[[], None] = lambda: None
     beats: int = 0
     state: int = 1
     #: Its flight log's file; the beat at which it is held, 0: it is not; what each page becomes on its way.
@@ -123,8 +133,14 @@ class FakeNode:
             address, offset, count = PAGE_REQUEST.unpack(command.body)
             if address == self.address:
                 self.send_pages(command.number, offset, count)
+        if code == REKEY:
+            self.rekeyed = False
+            self.asks_keys()
         if code in (1, 2):
             self.state = {1: STOPPED, 2: 1}[code]
+        if code == 3 and self.kills_to_end:
+            self.kills_to_end -= 1
+            self.job = self.job if self.kills_to_end else 0
         if code == 3 and self.dies:
             self.answers = False
         if code == 4:
@@ -160,7 +176,8 @@ class FakeNode:
             ipv4=self.ipv4,
             job=self.job,
             start=self.start,
-            welcomed=self.welcomed,
+            welcomed=self.welcomed + 2 * self.rekeyed,
+            polls=self.polls,
         )
 
     def restart(self) -> None:
@@ -179,7 +196,7 @@ class Wire:
             subprocess.run(["ip", *command.split()], check=True)
         self.folder, self.control = folder, folder / "control"
         self.conductor: subprocess.Popen[bytes] | None = None
-        self._started: list[subprocess.Popen[bytes]] = []
+        self._started: list[subprocess.Popen[Any]] = []
         self.messages = folder / "stderr"
         self.socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88CB))
         self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
@@ -187,23 +204,40 @@ class Wire:
         self.to = address_of("beats")
         self.nodes: list[FakeNode] = []
         self.beats: list[Beat] = []
+        #: The key of beats and answers, the one that follows it, and frames that bring keys.
+        self.key, self.next_key = KEY, b""
+        self.key_answers: list[bytes] = []
         self.lock = threading.Lock()
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
         while True:
-            beat = beat_of(self.socket.recv(2000))
+            frame = self.socket.recv(2000)
+            if frame[PAYLOAD_AT + 1] == KEY_ANSWER:
+                self.key_answers.append(frame)
+                continue
+            beat = self._beat_of(frame)
             with self.lock:
                 self.beats.append(beat)
                 for node in self.nodes:
                     answer = node.hear(beat)
                     if answer:
-                        frame = answer.frame(self.to, node.address)
+                        frame = answer.frame(self.to, node.address, self.key)
                         node.sent.append(frame)
                         self.send(frame)
                     for page in node.pages:
-                        self.send(page.frame(self.to, node.address))
+                        self.send(page.frame(self.to, node.address, self.key))
                     node.pages.clear()
+
+    def _beat_of(self, frame: bytes) -> Beat:
+        try:
+            return beat_of(frame, self.key)
+        except AssertionError:
+            beat = beat_of(frame, self.next_key) if self.next_key else None
+            if not beat:
+                raise
+            self.key = self.next_key
+            return beat
 
     def send(self, frame: bytes) -> None:
         self.socket.send(frame)
@@ -225,6 +259,10 @@ class Wire:
             self.until(lambda: self.status()["nodes"] >= len(known))
             self.until(lambda: all(node.welcomed or not node.answers for node in known))
         return process
+
+    def ends_with(self, process: subprocess.Popen[str]) -> None:
+        """Has `close` end it, too."""
+        self._started.append(process)
 
     def close(self) -> None:
         """No conductor runs any more."""
@@ -282,9 +320,7 @@ def play(scene: Callable[[Wire], None], folder: Path) -> None:
 
 def assert_plays(file: str, scene: str, folder: Path) -> None:
     """A test's file plays the scene in a process, with a network and a key of its own."""
-    key = folder / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key_write(folder / "key", MASTER.hex() + "\n")
     inside = ["unshare", "-rn", sys.executable, file, scene, str(folder)]
     ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)
     assert ran.returncode == 0, ran.stdout + ran.stderr

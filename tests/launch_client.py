@@ -2,7 +2,7 @@
 """The launch protocol (docs/jobs.md) from tacetrun's side, written from the document for the tests alone:
 every field can be anything.
 
-    with Job(("10.99.0.21", 35019), "/bin/busybox", ["busybox", "uname"], key=KEY) as job:
+    with Job(("10.99.0.21", 35019), "/bin/busybox", ["busybox", "uname"], key=MASTER) as job:
         ended = job.finish()
     assert ended.status == 0 and ended.out[0] == b"Linux\\n"
 """
@@ -13,10 +13,11 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tests.beat_frames import siphash
+from tests.keys import MASTER, ticket
 
 PORT = 35019
 #: Longer than this means that something hangs; the protocol's own limits are 10 s.
@@ -51,10 +52,6 @@ class Ended:
         return {int(word[1]): int(word[2]) for word in words if word[0] == "rank"}
 
 
-def ticket(key: bytes, nonce: str) -> str:
-    return f"{siphash(key, b'tacet-launch' + bytes.fromhex(nonce)):016x}"
-
-
 class Control:
     """The connection to a node, greeted: `greeting` has its words, `fields` those with a value."""
 
@@ -86,6 +83,13 @@ class Control:
 
     def send(self, content: bytes) -> None:
         self.socket.sendall(content)
+
+    def ask(self, content: bytes, more: bytes = b"", **user: Any) -> None:
+        """Sends a request; `user` is what keys.ticket takes. The ticket is made with the tests' master key
+        where the node wants one, and no other is given."""
+        user = {"master": MASTER if self.greeting[3] == "ticket" else None, **user}
+        shown = ticket(self.nonce, self.fields["id"], **user)
+        self.send(b"launch %d %s\n" % (len(content), shown.encode()) + content + more)
 
     def close(self) -> None:
         self.socket.close()
@@ -120,7 +124,8 @@ class Streams:
                 words = reader.readline().split()
                 if not words:
                     return  # given up before it had begun
-                if words[:2] != [b"stream", b"%016x" % self.secret] or words[3] not in (b"out", b"err"):
+                kinds = (b"out", b"err", b"pmi")
+                if words[:2] != [b"stream", b"%016x" % self.secret] or words[3] not in kinds:
                     self.problem = f"a stream began with {words}"
                     return
                 name = (int(words[2]), words[3].decode())
@@ -156,8 +161,9 @@ class Streams:
 
 
 class Job:
-    """A job on one node; the request is sent when it is made. `words` are further ones of the request;
-    `program` is sent. Streams are read until they end."""
+    """A job on one node; the request is sent when it is made. `key` is the master key, `user` what else
+    keys.ticket takes, `words` are further ones of the request; `program` is sent. Streams are read until
+    they end."""
 
     def __init__(
         self,
@@ -168,6 +174,7 @@ class Job:
         ranks: int = 1,
         number: int = 1,
         key: bytes | None = None,
+        user: Mapping[str, Any] | None = None,
         stdin: bytes = b"",
         program: bytes | None = None,
         words: Sequence[str] = (),
@@ -178,8 +185,8 @@ class Job:
         request += [f"path={path}", *(f"arg={arg}" for arg in args), *words]
         request += [] if program is None else [f"program={len(program)}"]
         content = "".join(f"{word}\0" for word in request).encode()
-        shown = ticket(key, self.control.nonce) if key else "-"
-        self.control.send(b"launch %d %s\n" % (len(content), shown.encode()) + content + (program or b""))
+        asks = {"job": number, **({"master": key} if key else {}), **(user or {})}
+        self.control.ask(content, program or b"", **asks)
         self.lines: list[str] = []
 
     def line(self) -> str:
@@ -200,7 +207,8 @@ class Job:
         assert not self.streams.problem, self.streams.problem
         found = Ended(lines)
         for (rank, which), content in self.streams.got.items():
-            (found.out if which == "out" else found.err)[rank] = bytes(content)
+            if which != "pmi":
+                (found.out if which == "out" else found.err)[rank] = bytes(content)
         return found
 
     def close(self) -> None:

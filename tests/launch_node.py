@@ -7,20 +7,17 @@ from __future__ import annotations
 import select
 import signal
 import socket
-import struct
 import subprocess
 import threading
+import time
 from collections.abc import Callable
 
-from tests.beat_frames import siphash
-
 NONCE = 0x0123456789ABCDEF
+ID = "525400000001"
 #: No part of a test takes this long; it ends the threads of a test that has failed.
 PATIENCE_S = 120
-
-
-def ticket_of(key: bytes, nonce: int) -> str:
-    return f"{siphash(key, b'tacet-launch' + struct.pack('>Q', nonce)):016x}"
+#: The connections of each rank.
+STREAMS = ("out", "err", "pmi")
 
 
 class Job:
@@ -31,6 +28,8 @@ class Job:
         self.connection = connection
         self.bytes = b""
         self.has_said = False
+        #: Whether wait_for_kill has seen the kill, or tacetrun's end.
+        self.is_killed = False
         self.launch = self.line().split()
         self.words: list[str] = []
         if self.launch[:1] == ["launch"]:
@@ -103,12 +102,14 @@ class Job:
     def wait_for_kill(self, seconds: float = PATIENCE_S) -> bool:
         """Waits until tacetrun has said kill, or is gone."""
         if b"kill\n" in self.bytes:
+            self.is_killed = True
             return True
         if not select.select([self.connection], [], [], seconds)[0]:
             return False
         try:
             self.receive()
         except (EOFError, OSError):
+            self.is_killed = True
             return True
         return self.wait_for_kill(seconds)
 
@@ -118,16 +119,33 @@ class Job:
 
 
 class Node:
-    """A node that waits for jobs; `run` is what it does with one. Used with `with`."""
+    """A node that waits for jobs; `run` is what it does with one. Used with `with`.
 
-    def __init__(self, run: Callable[[Job], None], name: str = "", greeting: str | None = None, **words: str):
+    `listener` is bound already. `greets_after`: seconds from the node's start to the first greeting.
+    `gives_up`: the seconds that a visitor has to ask for a job, the node's last words for one that does not,
+    and what is set then."""
+
+    def __init__(
+        self,
+        run: Callable[[Job], None],
+        name: str = "",
+        greeting: str | None = None,
+        listener: socket.socket | None = None,
+        greets_after: float = 0,
+        gives_up: tuple[float, str, threading.Event] | None = None,
+        **words: str,
+    ):
         self.run = run
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=16)
+        self.listener = listener or socket.socket()
+        if not listener:
+            self.listener.bind(("127.0.0.1", 0))
+        self.listener.listen(16)
+        self.greets_at, self.gives_up = time.monotonic() + greets_after, gives_up
         self.address = f"127.0.0.1:{self.listener.getsockname()[1]}"
-        words = {"cpus": "4", "state": "idle", "name": name or "-", "system": "Linux-6.1", **words}
+        words = {"cpus": "4", "state": "idle", "name": name or "-", "id": ID, "system": "Linux-6.1", **words}
         need = words.pop("need", "open")
         said = " ".join(f"{word}={value}" for word, value in words.items())
-        self.greeting = f"tacet-launch 1 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
+        self.greeting = f"tacet-launch 2 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
         self.jobs: list[Job] = []
         self.failure: BaseException | None = None
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -142,7 +160,12 @@ class Node:
             with connection:
                 connection.settimeout(PATIENCE_S)
                 try:
+                    time.sleep(max(0.0, self.greets_at - time.monotonic()))
                     connection.sendall(self.greeting.encode())
+                    if self.gives_up and not select.select([connection], [], [], self.gives_up[0])[0]:
+                        self.gives_up[2].set()
+                        connection.sendall(self.gives_up[1].encode())
+                        continue
                     job = Job(self, connection)
                     self.jobs.append(job)
                     self.run(job)
@@ -167,20 +190,21 @@ def processes(job: Job) -> None:
     """Ranks are processes of this machine, as tacet-launchd's are."""
     started = {}
     for rank in job.ranks:
-        out, err = job.stream(rank, "out"), job.stream(rank, "err")
-        out.settimeout(None)  # the program's descriptors block
-        err.settimeout(None)
+        out, err, pmi = (job.stream(rank, which) for which in STREAMS)
+        for stream in (out, err, pmi):
+            stream.settimeout(None)  # the program's descriptors block
         started[rank] = subprocess.Popen(
             job.values("arg"),
             executable=job.value("path"),
             stdin=out if job.value("stdin") == str(rank) else subprocess.DEVNULL,
             stdout=out,
             stderr=err,
-            env=job.environment(rank),
+            env={**job.environment(rank), "PMI_FD": str(pmi.fileno())},
+            pass_fds=[pmi.fileno()],
             cwd=job.value("cwd") or None,
         )
-        out.close()
-        err.close()
+        for stream in (out, err, pmi):
+            stream.close()
     job.say("started")
 
     def watch() -> None:

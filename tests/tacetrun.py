@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
 
 from tests import waiting
+from tests.keys import ticket
 from tests.launch_node import PATIENCE_S, Job, Node
 from tests.making import ROOT
 
@@ -111,15 +115,10 @@ class PmiClient:
 
     def __init__(self, job: Job, rank: int) -> None:
         environment = job.environment(rank)
-        host, port = environment["PMI_PORT"].split(":")
-        self.connection = socket.create_connection((host, int(port)), PATIENCE_S)
+        assert environment["PMI_RANK"] == str(rank)
+        self.connection = job.stream(rank, "pmi")
         self.lines = self.connection.makefile("rb")
         self.size = int(environment["PMI_SIZE"])
-        self.send(f"cmd=initack pmiid={environment['PMI_ID']}\n")
-        assert [self.answer() for _ in range(4)] == [
-            {"cmd": "initack"}, {"cmd": "set", "size": str(self.size)},
-            {"cmd": "set", "rank": str(rank)}, {"cmd": "set", "debug": "0"},
-        ]  # fmt: skip
         said = self.exchange("cmd=init pmi_version=1 pmi_subversion=1")
         assert said == {"cmd": "response_to_init", "pmi_version": "1", "pmi_subversion": "1", "rc": "0"}
         self.store = self.exchange("cmd=get_my_kvsname")["kvsname"]
@@ -152,3 +151,76 @@ class PmiClient:
     def __exit__(self, *_: object) -> None:
         self.lines.close()
         self.connection.close()
+
+
+class Conductor:
+    """One that answers what it is told to, and keeps what it was asked. It serves connections side by
+    side."""
+
+    def __init__(self, path: Path, answer: Callable[[str], dict | None]) -> None:
+        self.path, self.answer = path, answer
+        self.requests: list[str] = []
+        self.connections: list[socket.socket] = []
+        self.leases: list[socket.socket] = []
+        self.begin()
+
+    def begin(self) -> None:
+        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.server.bind(str(self.path))
+        self.server.listen()
+        self.thread = threading.Thread(target=self.accept, daemon=True)
+        self.thread.start()
+
+    def end(self) -> None:
+        """Its connections end, as if it were killed."""
+        self.server.shutdown(socket.SHUT_RDWR)
+        self.server.close()
+        self.thread.join(PATIENCE_S)
+        self.path.unlink()
+        for connection in self.connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        self.connections.clear()
+        self.leases.clear()
+
+    def accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self.server.accept()
+            except OSError:
+                return
+            self.connections.append(connection)
+            threading.Thread(target=self.serve, args=(connection,), daemon=True).start()
+
+    def serve(self, connection: socket.socket) -> None:
+        with connection, suppress(OSError):  # tacetrun may end before it is answered
+            while request := connection.recv(65536).decode():
+                if request.startswith(("job begin", "job resume")):
+                    self.leases.append(connection)
+                self.requests.append(request)
+                answer = self.answer(request)
+                if answer is not None:
+                    connection.sendall(json.dumps(answer).encode() + b"\n")
+
+    def tell(self, event: str, node: int) -> None:
+        """News for the tacetrun that has said "job begin" or "job resume"."""
+        self.leases[-1].sendall(json.dumps({"event": event, "node": node}).encode() + b"\n")
+
+    def __enter__(self) -> Conductor:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
+
+#: Of the conductor's tickets; these nodes do not look.
+EXPIRES = 4102444800
+
+
+def conducting(request: str) -> dict | None:
+    if request.startswith("job begin"):
+        return {"job": 4711}
+    if request.startswith("ticket "):
+        _, nonce, node, job = request.split()
+        return {"ticket": ticket(nonce, node, job=int(job), expires=EXPIRES)}
+    return {}

@@ -19,13 +19,13 @@ HEADER = """# The Linux system calls of Tacet
 
 <!-- Made by tools/abi.py from kernel/syscall/syscalls.def; `make abi` makes it again. -->
 
-**A call that is not on this page answers `ENOSYS`**, and the console names its number once. After a call's
-name are its numbers on x86_64 and on ppc64 (—: the architecture lacks it). The node carries a call out,
-unless its row says otherwise:
+**A call that is not on this page answers `ENOSYS`**, and [a message](porting.md#when-it-does-not-work) names
+its number once for each process. After a call's name are its numbers on x86_64 and on ppc64 (—: the
+architecture lacks it). The node carries a call out, unless its row says otherwise:
 
 * *stub*: checks its arguments; the rest of the answer is fixed, for the reason given.
 * *constant*: always answers the value given.
-* *refused*: answers `ENOSYS`; the console gives the reason once.
+* *refused*: answers `ENOSYS`; the message gives the reason.
 * *probed*: answers `ENOSYS` without a message.
 
 A bad pointer answers `EFAULT`.

@@ -18,8 +18,9 @@ MPI_FORTRAN := $(patsubst $(MPI_SOURCES)/%.c,%,$(filter $(MPI_SOURCES)/fortran/f
 MPI_NAMES   := $(filter-out $(MPI_FORTRAN),$(MPI_C:$(MPI_SOURCES)/%.c=%)) init/missing fortran/predefined
 MPI_MADE    := fortran/fortran_wrappers init/missing fortran/predefined
 MPI_HEADERS := $(wildcard $(MPI_SOURCES)/*/*.h) apps/mpi-lite/include/mpi.h \
-               $(MPI_BUILD)/include/mpi_functions.h $(MPI_BUILD)/made/base/frames.h
-MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -I$(MPI_SOURCES) -I$(MPI_BUILD)/made
+               libc/include/tacet.h $(MPI_BUILD)/include/mpi_functions.h $(MPI_BUILD)/made/base/frames.h
+MPI_INCLUDES := -Iapps/mpi-lite/include -I$(MPI_BUILD)/include -I$(MPI_SOURCES) -I$(MPI_BUILD)/made \
+               -Ilibc/include
 MPI_CFLAGS  := -std=gnu11 -g -fvisibility=hidden -fno-strict-aliasing $(WARNINGS) $(MPI_INCLUDES) \
                $(PREFIX_MAP)
 

@@ -101,14 +101,19 @@ unsigned arch_auxiliary(uint64_t platform, uint64_t (*entries)[2])
     return count;
 }
 
+bool arch_random_strong(uint64_t *value)
+{
+    for (int tries = 0; tries < 10; tries++) {
+        __asm__ volatile("darn %0, 1" : "=r"(*value));
+        if (*value != UINT64_MAX)
+            return true;
+    }
+    return false;
+}
+
 uint64_t arch_random(void)
 {
     uint64_t value;
 
-    for (int tries = 0; tries < 10; tries++) {
-        __asm__ volatile("darn %0, 1" : "=r"(value));
-        if (value != UINT64_MAX)
-            return value;
-    }
-    return cpu_ticks() * 0x9e3779b97f4a7c15ULL;
+    return arch_random_strong(&value) ? value : cpu_ticks() * 0x9e3779b97f4a7c15ULL;
 }

@@ -209,6 +209,31 @@ void arch_guard_page(uint64_t address, struct page_pool *pool)
     kernel_flush();
 }
 
+void arch_guard_page_open(uint64_t address, bool is_open)
+{
+    const uint64_t one_page = address | 5ULL << 5, kernel = 0; /* of 64 KiB [Power ISA 3.0B III §5.9.3.3] */
+    static uint64_t *entry; /* of the one page for which this is called, for every heartbeat */
+
+    if (!entry) {
+        const struct leaf leaf = leaf_find(root, address);
+
+        if (leaf.level)
+            return;
+        entry = leaf.entry;
+    }
+    if (is_open) {
+        entry_set(entry, PTE_PRESENT | leaf_entry(address - DIRECT_MAP, 0, KERNEL_BITS | PTE_WRITE));
+        __asm__ volatile("ptesync; isync" : : : "memory");
+        return;
+    }
+    entry_set(entry, 0);
+    __asm__ volatile("ptesync; .machine push; .machine power9; tlbiel %0, %1, 0, 1, 1; .machine pop;"
+                     "ptesync; isync"
+                     :
+                     : "r"(one_page), "r"(kernel)
+                     : "memory");
+}
+
 /* Returns whether an entry leads to a table of arch_guard_page: only such a table is in memory of a rank. */
 static bool is_of_guard(uint64_t entry)
 {

@@ -235,15 +235,21 @@ uint32_t arch_vdso_features(void)
     return (cpu_features.rdtscp ? VDSO_RDTSCP : 0) | (cpu_features.rdpid ? VDSO_RDPID : 0);
 }
 
+bool arch_random_strong(uint64_t *value)
+{
+    bool good = false;
+
+    for (unsigned tries = 0; cpu_features.rdrand && !good && tries < 16; tries++)
+        __asm__ volatile("rdrand %0" : "=r"(*value), "=@ccc"(good));
+    return good;
+}
+
 uint64_t arch_random(void)
 {
     static uint64_t state;
     uint64_t value;
-    bool good = false;
 
-    for (unsigned tries = 0; cpu_features.rdrand && !good && tries < 16; tries++)
-        __asm__ volatile("rdrand %0" : "=r"(value), "=@ccc"(good));
-    if (good)
+    if (arch_random_strong(&value))
         return value;
 
     /* splitmix64 over the cycle counter: good enough to vary hash tables and stack canaries, but predictable

@@ -11,8 +11,8 @@
  *
  * Nothing is both writable and executable, nothing is reachable from programs except the pages that
  * user_map.c maps for them. Built once at boot from the kernel's pool; only arch_device_map and
- * arch_guard_page change it later. The framebuffer's tables are the image's own, and serve the early map,
- * too. [Intel SDM 3A §4.5, §4.6, §11.12]
+ * the calls for guard pages change it later. The framebuffer's tables are the image's own, and serve the
+ * early map, too. [Intel SDM 3A §4.5, §4.6, §11.12]
  */
 #include "arch.h"
 #include "arch/page_table.h"
@@ -175,6 +175,23 @@ void arch_guard_page(uint64_t address, struct page_pool *pool)
         return;
     *leaf_find(root, address).entry = 0;
     tlb_invalidate_page(address);
+}
+
+void arch_guard_page_open(uint64_t address, bool is_open)
+{
+    static uint64_t *entry, open_value; /* of the one page for which this is called, for every heartbeat */
+
+    if (!entry) {
+        const struct leaf leaf = leaf_find(root, address);
+
+        if (leaf.level)
+            return;
+        open_value = kernel_entry(address - DIRECT_MAP, 0, PTE_WRITE | no_execute());
+        entry = leaf.entry;
+    }
+    *entry = is_open ? open_value : 0;
+    if (!is_open)
+        tlb_invalidate_page(address);
 }
 
 static void tables_reload(void *unused)

@@ -20,17 +20,19 @@ enum {
     AT_COUNTS = 64,
     AT_ADDRESS = 96,
     AT_RANKS = 100,
+    AT_POLLS = 102,
     AT_NAME = 104,
     AT_JOB = 136,
     AT_START = 140,
-    AT_TAG = 148
+    AT_FOLLOWS = 148,
+    AT_END = 156
 };
 
-_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_JOB && AT_TAG + BEAT_TAG_BYTES == ANSWER_BYTES,
-               "the job's number follows the name, and the tag ends the answer");
+_Static_assert(AT_NAME + ANSWER_NAME_BYTES == AT_JOB && AT_END + BEAT_END_BYTES == ANSWER_BYTES,
+               "the job's number follows the name, and nothing comes before the end");
 
 void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BYTES],
-                   uint8_t payload[ANSWER_BYTES])
+                   const uint8_t sender[BEAT_ADDRESS_BYTES], uint8_t payload[ANSWER_BYTES])
 {
     const uint64_t counts[] = { answer->system_calls, answer->exceptions, answer->interrupts,
                                 answer->switches };
@@ -38,7 +40,7 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
     __builtin_memset(payload, 0, ANSWER_BYTES);
     beat_head_write(payload, BEAT_KIND_ANSWER, ANSWER_BYTES);
     store_be(payload + AT_STATE, 1, answer->state);
-    store_be(payload + AT_WELCOMED, 1, answer->is_welcomed);
+    store_be(payload + AT_WELCOMED, 1, answer->is_welcomed + 2U * answer->has_next_keys);
     store_be(payload + AT_CPUS, 2, answer->cpus);
     store_be(payload + AT_EPOCH, 8, answer->epoch);
     store_be(payload + AT_SEQUENCE, 8, answer->sequence);
@@ -52,15 +54,15 @@ void answer_encode(const struct answer *answer, const uint8_t key[SIPHASH_KEY_BY
         store_be(payload + AT_COUNTS + 8 * i, 8, counts[i]);
     __builtin_memcpy(payload + AT_ADDRESS, answer->address, sizeof(answer->address));
     store_be(payload + AT_RANKS, 2, answer->ranks);
+    store_be(payload + AT_POLLS, 1, answer->polls);
     __builtin_memcpy(payload + AT_NAME, answer->name, ANSWER_NAME_BYTES);
     store_be(payload + AT_JOB, 4, answer->job);
     store_be(payload + AT_START, 8, answer->start);
-    beat_tag_write(payload, ANSWER_BYTES, key);
+    store_be(payload + AT_FOLLOWS, 8, answer->follows);
+    beat_end_write(payload, ANSWER_BYTES, key, sender);
 }
 
-/* Returns whether the name is printable ASCII, padded and terminated with NULs: it may be printed to a
- * terminal. */
-static bool name_is_fine(const char name[ANSWER_NAME_BYTES])
+bool answer_name_is_fine(const char name[ANSWER_NAME_BYTES])
 {
     unsigned length = 0;
 
@@ -73,16 +75,17 @@ static bool name_is_fine(const char name[ANSWER_NAME_BYTES])
 }
 
 enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
-                              struct answer *answer)
+                              const uint8_t sender[BEAT_ADDRESS_BYTES], struct answer *answer)
 {
     size_t whole;
     const enum beat_fault fault =
-        beat_head_check(payload, bytes, BEAT_KIND_ANSWER, ANSWER_BYTES, ANSWER_BYTES, key, &whole);
+        beat_head_check(payload, bytes, BEAT_KIND_ANSWER, ANSWER_BYTES, ANSWER_BYTES, key, sender, &whole);
 
     if (fault != BEAT_FINE)
         return fault;
     answer->state = payload[AT_STATE];
-    answer->is_welcomed = payload[AT_WELCOMED] == 1;
+    answer->is_welcomed = payload[AT_WELCOMED] & 1;
+    answer->has_next_keys = payload[AT_WELCOMED] & 2;
     answer->cpus = load_be16(payload + AT_CPUS);
     answer->epoch = load_be64(payload + AT_EPOCH);
     answer->sequence = load_be64(payload + AT_SEQUENCE);
@@ -98,12 +101,15 @@ enum beat_fault answer_decode(const uint8_t *payload, size_t bytes, const uint8_
     answer->switches = load_be64(payload + AT_COUNTS + 24);
     __builtin_memcpy(answer->address, payload + AT_ADDRESS, sizeof(answer->address));
     answer->ranks = load_be16(payload + AT_RANKS);
+    answer->polls = payload[AT_POLLS] == 1;
     __builtin_memcpy(answer->name, payload + AT_NAME, ANSWER_NAME_BYTES);
     answer->job = load_be32(payload + AT_JOB);
     answer->start = load_be64(payload + AT_START);
+    answer->follows = load_be64(payload + AT_FOLLOWS);
     const bool is_known = answer->state == ANSWER_RUNNING || answer->state == ANSWER_STOPPED;
-    return is_known && payload[AT_WELCOMED] <= 1 && answer->epoch && answer->sequence && answer->cpus &&
-                   name_is_fine(answer->name)
+    return is_known && payload[AT_WELCOMED] <= 3 && payload[AT_POLLS] <= 1 && answer->epoch &&
+                   answer->follows >= answer->epoch && answer->sequence && answer->cpus &&
+                   answer_name_is_fine(answer->name)
                ? BEAT_FINE
                : BEAT_ABSURD;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * beat_frame.c: see beat_frame.h. Numbers are in network byte order. The length in the header includes the
- * tag, the last 8 bytes, but not the padding that Ethernet adds after it.
+ * sender's address and the tag, the last 14 bytes, but not the padding that Ethernet adds after them.
  */
 #include "beat/beat_frame.h"
 #include "lib/bytes.h"
@@ -15,13 +15,23 @@ void beat_head_write(uint8_t *payload, enum beat_kind kind, size_t bytes)
     store_be(payload + AT_LENGTH, 2, bytes);
 }
 
-void beat_tag_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES])
+void beat_end_write(uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
+                    const uint8_t sender[BEAT_ADDRESS_BYTES])
 {
+    __builtin_memcpy(payload + bytes - BEAT_END_BYTES, sender, BEAT_ADDRESS_BYTES);
     store_be(payload + bytes - BEAT_TAG_BYTES, BEAT_TAG_BYTES, siphash(key, payload, bytes - BEAT_TAG_BYTES));
 }
 
-enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t bytes_min,
-                                size_t bytes_max, const uint8_t key[SIPHASH_KEY_BYTES], size_t *whole)
+/* Compares two addresses, inline: each beat pays for it. */
+static inline bool is_same(const uint8_t *address, const uint8_t *other)
+{
+    return load_le32(address) == load_le32(other) && load_le16(address + 4) == load_le16(other + 4);
+}
+
+/* Checks as beat_head_check; inline, so that a beat does not pay for the arguments. */
+static inline __attribute__((always_inline)) enum beat_fault head_check(
+    const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t bytes_min, size_t bytes_max,
+    const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t sender[BEAT_ADDRESS_BYTES], size_t *whole)
 {
     if (bytes < bytes_min)
         return BEAT_TRUNCATED;
@@ -32,9 +42,18 @@ enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_
     *whole = load_be16(payload + AT_LENGTH);
     if (*whole > bytes || *whole < bytes_min || *whole > bytes_max)
         return BEAT_TRUNCATED;
-    return load_be64(payload + *whole - BEAT_TAG_BYTES) == siphash(key, payload, *whole - BEAT_TAG_BYTES)
+    return is_same(payload + *whole - BEAT_END_BYTES, sender) &&
+                   load_be64(payload + *whole - BEAT_TAG_BYTES) ==
+                       siphash(key, payload, *whole - BEAT_TAG_BYTES)
                ? BEAT_FINE
                : BEAT_FORGED;
+}
+
+enum beat_fault beat_head_check(const uint8_t *payload, size_t bytes, enum beat_kind kind, size_t bytes_min,
+                                size_t bytes_max, const uint8_t key[SIPHASH_KEY_BYTES],
+                                const uint8_t sender[BEAT_ADDRESS_BYTES], size_t *whole)
+{
+    return head_check(payload, bytes, kind, bytes_min, bytes_max, key, sender, whole);
 }
 
 /* ---- Beats ---- */
@@ -63,10 +82,10 @@ enum {
     AT_TAI_UTC = 44
 };
 
-size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES], uint8_t *payload,
-                   size_t room)
+size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES],
+                   const uint8_t sender[BEAT_ADDRESS_BYTES], uint8_t *payload, size_t room)
 {
-    size_t bytes = BEAT_HEADER_BYTES + BEAT_TAG_BYTES;
+    size_t bytes = BEAT_HEADER_BYTES + BEAT_END_BYTES;
 
     if (is_absurd(beat))
         return 0;
@@ -75,7 +94,7 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
             return 0;
         bytes += 8 + padded(beat->commands[i].bytes);
     }
-    if (bytes > room || bytes > BEAT_BYTES_MAX)
+    if (bytes > room)
         return 0;
     for (size_t i = 0; i < bytes; i++)
         payload[i] = 0;
@@ -99,11 +118,11 @@ size_t beat_encode(const struct beat *beat, const uint8_t key[SIPHASH_KEY_BYTES]
         __builtin_memcpy(at + 8, command->body, command->bytes);
         at += 8 + padded(command->bytes);
     }
-    beat_tag_write(payload, bytes, key);
+    beat_end_write(payload, bytes, key, sender);
     return bytes;
 }
 
-/* Reads the commands. Returns false unless they fill exactly the space between the header and the tag. */
+/* Reads the commands. Returns false unless they fill exactly the space between the header and the end. */
 static bool commands_read(const uint8_t *at, const uint8_t *end, struct beat *beat)
 {
     for (unsigned i = 0; i < beat->command_count; i++) {
@@ -123,15 +142,18 @@ static bool commands_read(const uint8_t *at, const uint8_t *end, struct beat *be
 }
 
 enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
-                            struct beat *beat)
+                            const uint8_t sender[BEAT_ADDRESS_BYTES], struct beat *beat)
 {
     size_t whole;
-    const enum beat_fault fault = beat_head_check(payload, bytes, BEAT_KIND_BEAT,
-                                                  BEAT_HEADER_BYTES + BEAT_TAG_BYTES, SIZE_MAX, key, &whole);
+    const enum beat_fault fault =
+        bytes > BEAT_FRAME_BYTES /* a short one is padded to fewer bytes */
+            ? BEAT_TRUNCATED
+            : head_check(payload, bytes, BEAT_KIND_BEAT, BEAT_HEADER_BYTES + BEAT_END_BYTES, BEAT_FRAME_BYTES,
+                         key, sender, &whole);
 
     if (fault != BEAT_FINE)
         return fault;
-    const uint8_t *end = payload + whole - BEAT_TAG_BYTES;
+    const uint8_t *end = payload + whole - BEAT_END_BYTES;
     beat->answer_every = load_be16(payload + AT_ANSWER_EVERY);
     beat->command_count = load_be16(payload + AT_COMMANDS);
     beat->epoch = load_be64(payload + AT_EPOCH);
@@ -144,7 +166,8 @@ enum beat_fault beat_decode(const uint8_t *payload, size_t bytes, const uint8_t 
                                                                                      : BEAT_FINE;
 }
 
-enum beat_place beat_order_take(struct beat_order *order, const struct beat *beat, uint64_t *lost)
+enum beat_place beat_order_take(struct beat_order *order, const struct beat *beat, uint64_t now_ns,
+                                uint64_t *lost)
 {
     enum beat_place place;
 
@@ -159,7 +182,16 @@ enum beat_place beat_order_take(struct beat_order *order, const struct beat *bea
         *lost = beat->sequence - order->sequence - 1;
         place = *lost ? BEAT_AFTER_LOST : BEAT_NEXT;
     }
-    order->epoch = beat->epoch;
-    order->sequence = beat->sequence;
+    *order = (struct beat_order){ beat->epoch, beat->sequence, beat->period_ns, now_ns, 0 };
     return place;
+}
+
+bool beat_order_is_silent(const struct beat_order *order, uint64_t now_ns)
+{
+    return now_ns - order->heard_ns > BEAT_SILENT_PERIODS * order->period_ns || !order->period_ns;
+}
+
+bool beat_order_passes_over(struct beat_order *order, const struct beat *beat, uint64_t now_ns)
+{
+    return beat->epoch < order->epoch && ++order->older % 2 == 0 && beat_order_is_silent(order, now_ns);
 }

@@ -6,6 +6,7 @@
 #include "beat/command.h"
 #include "arch.h"
 #include "beat/log_page.h"
+#include "beat/node_keys.h"
 #include "beat/welcome.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
@@ -172,6 +173,8 @@ static int node_do(enum beat_code code, const struct beat_command *command, cons
         return log_pages_hold(command);
     case BEAT_PAGE:
         return log_pages_request(command);
+    case BEAT_REKEY:
+        return node_keys_renew();
     default:
         return -ENOSYS;
     }

@@ -5,6 +5,7 @@
  */
 #include "beat/log_page.h"
 #include "beat/nettick.h"
+#include "beat/node_keys.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
@@ -14,7 +15,7 @@
 
 #define REQUESTS 4 /* most requests of one beat for this node */
 
-static uint8_t own_key[SIPHASH_KEY_BYTES], own_address[BEAT_ADDRESS_BYTES];
+static uint8_t own_address[BEAT_ADDRESS_BYTES];
 static uint64_t own_start;
 
 static struct nettick_moment held;  /* when the log was held last */
@@ -31,10 +32,8 @@ static struct request {
 } requests[REQUESTS];
 static unsigned first, count; /* of the requests */
 
-void log_pages_set(const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t address[BEAT_ADDRESS_BYTES],
-                   uint64_t start)
+void log_pages_set(const uint8_t address[BEAT_ADDRESS_BYTES], uint64_t start)
 {
-    __builtin_memcpy(own_key, key, sizeof(own_key));
     __builtin_memcpy(own_address, address, sizeof(own_address));
     own_start = start;
 }
@@ -154,5 +153,7 @@ size_t log_page_write(uint8_t conductor[BEAT_ADDRESS_BYTES], uint8_t payload[PAG
     } else {
         page.offset = page.size = page.bytes = 0;
     }
-    return page_encode(&page, own_key, payload);
+    const size_t bytes = page_encode(&page, node_keys_open()->now.beats, own_address, payload);
+    node_keys_close();
+    return bytes;
 }

@@ -15,10 +15,9 @@
 
 #include "beat/page_frame.h"
 
-/* Sets the key, the address of the card that pages are sent from, and the number drawn for this start of the
- * node. Called before the first beat. */
-void log_pages_set(const uint8_t key[SIPHASH_KEY_BYTES], const uint8_t address[BEAT_ADDRESS_BYTES],
-                   uint64_t start);
+/* Sets the address of the card that pages are sent from, and the number drawn for this start of the node.
+ * Called before the first beat. */
+void log_pages_set(const uint8_t address[BEAT_ADDRESS_BYTES], uint64_t start);
 
 /* Does BEAT_HOLD; log_pages_request does BEAT_PAGE. Returns 0 or a negative error: -EBUSY if the log is held
  * already, -EAGAIN if pages of earlier commands have not been sent yet, -EINVAL for a wrong body. Interrupts

@@ -9,10 +9,13 @@
 #include "beat/command.h"
 #include "beat/global_clock.h"
 #include "beat/log_page.h"
+#include "beat/node_keys.h"
 #include "beat/welcome.h"
+#include "debug/console.h"
 #include "debug/klog.h"
 #include "lib/bytes.h"
 #include "lib/errno.h"
+#include "lib/key.h"
 #include "lib/kstring.h"
 #include "smp/per_cpu.h"
 #include "smp/spinlock.h"
@@ -20,9 +23,9 @@
 #include "time/timer.h"
 #include "time/timespec.h"
 
+#define KEYS_LOST_NS (10 * NS_PER_S)
+
 static enum nettick_mode mode;
-static uint8_t key[SIPHASH_KEY_BYTES];
-static bool has_key;
 static const struct clock_event_device *local; /* the best one of the CPUs' own */
 
 static struct spinlock lock;
@@ -30,14 +33,18 @@ static struct beat beat; /* the beat that is being read */
 static struct global_clock conductor_clock;
 static struct heard {
     struct beat_order order;
-    uint64_t received_ns; /* when the last beat that counted came; local time */
     uint64_t faults[BEAT_FAULTS], places[BEAT_PLACES], lost;
-    uint8_t conductor[BEAT_ADDRESS_BYTES];
-    bool answer_due;   /* the last beat that counted asks for an answer */
+    uint8_t conductor[BEAT_ADDRESS_BYTES]; /* sender of the last beat that counted */
+    /* The beat to answer, and its sender: the last one that counted, or one of an older epoch. 0: none. */
+    uint64_t due_epoch, due_sequence;
+    uint8_t due_to[BEAT_ADDRESS_BYTES];
     uint64_t answered; /* answers sent */
 } heard;
+static uint8_t own_address[BEAT_ADDRESS_BYTES];
 static uint64_t booted_ns; /* since 1970, by the node's own clock */
 static uint64_t start;     /* drawn for this start of the node */
+static uint8_t own_address[BEAT_ADDRESS_BYTES];
+static uint64_t under_key_ns; /* when a beat under the node's keys came, or it requested others */
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
 static uint64_t period_ns, offset_ns;
@@ -174,6 +181,14 @@ static bool beat_answer_due(void)
     return due;
 }
 
+/* Has the beat answered. */
+static void answer_set(const uint8_t from[BEAT_ADDRESS_BYTES])
+{
+    heard.due_epoch = beat.epoch;
+    __builtin_memcpy(heard.due_to, from, sizeof(heard.due_to));
+    __atomic_store_n(&heard.due_sequence, beat.sequence, __ATOMIC_RELAXED);
+}
+
 /* Makes wall time follow the line, if the line or TAI minus UTC has changed. After a change of conductors it
  * follows once the line is made from beats of the new one. Returns as clock_wall_line_set. */
 static bool wall_follow(uint64_t last_base_ns)
@@ -196,35 +211,94 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     if (place == BEAT_NEW_EPOCH)
         global_clock_restart(&conductor_clock);
     global_clock_update(&conductor_clock, now_ns, beat.time_ns + beat.late_ns);
-    heard.received_ns = now_ns;
     __atomic_store_n(&offset_ns, global_line_at(&conductor_clock.line, now_ns) - now_ns, __ATOMIC_RELAXED);
     __atomic_store_n(&period_ns, beat.period_ns, __ATOMIC_RELAXED);
     klog(beat, beat.sequence, missing);
     const bool stepped = wall_follow(last_base_ns);
-    heard.answer_due = beat_answer_due();
     const bool commanded = beat.command_count && commands_accept(&beat);
     return stepped || commanded || clock_event_top() == &device;
+}
+
+/* Sets what depends on the beats' key. */
+static void welcome_set(void)
+{
+    commands_welcome_set(welcome_of(node_keys_open()->now.beats, own_address, start));
+    node_keys_close();
+}
+
+/* Takes an answer with keys. */
+static enum beat_fault keys_take(const uint8_t *payload, size_t bytes)
+{
+    const bool are_first = !node_keys_have();
+    const enum beat_fault fault = node_keys_take(payload, bytes);
+
+    if (fault == BEAT_FINE && are_first) {
+        welcome_set();
+        kernel_print("nettick: the conductor's keys have come\n");
+    }
+    return fault;
+}
+
+/* Reads a beat under the keys that count, or under the next ones: then *is_next. */
+static enum beat_fault beat_read(const uint8_t *payload, size_t bytes, const uint8_t *from, bool *is_next)
+{
+    const struct node_key_pair *keys = node_keys_open();
+    enum beat_fault fault = beat_decode(payload, bytes, keys->now.beats, from, &beat);
+
+    *is_next = fault == BEAT_FORGED && node_keys_have_next();
+    if (*is_next)
+        fault = beat_decode(payload, bytes, keys->next.beats, from, &beat);
+    node_keys_close();
+    return fault;
+}
+
+/* Requests keys once more if beats have come under other keys alone for some time. */
+static void keys_check(enum beat_fault fault, uint64_t now_ns)
+{
+    if (fault == BEAT_FORGED && node_keys_come() && now_ns - under_key_ns > KEYS_LOST_NS) {
+        node_keys_renew();
+        under_key_ns = now_ns;
+    }
+    if (fault == BEAT_FINE)
+        under_key_ns = now_ns;
 }
 
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES])
 {
     uint64_t missing;
+    bool is_next;
 
     if (mode == NETTICK_OFF)
         return false;
+    if (bytes > 1 && payload[1] == BEAT_KIND_KEY_ANSWER) {
+        keys_take(payload, bytes);
+        return false;
+    }
+    if (!node_keys_have())
+        return false;
     SPIN_GUARD(&lock);
     const uint64_t now_ns = clock_now_ns(); /* not before the time of another CPU's beat */
-    const enum beat_fault fault = beat_decode(payload, bytes, key, &beat);
+    const enum beat_fault fault = beat_read(payload, bytes, from, &is_next);
+    keys_check(fault, now_ns);
     heard.faults[fault]++;
     if (fault == BEAT_FINE) {
-        const enum beat_place place = beat_order_take(&heard.order, &beat, &missing);
+        const enum beat_place place = beat_order_take(&heard.order, &beat, now_ns, &missing);
 
         heard.places[place]++;
         heard.lost += missing;
         if (place != BEAT_DUPLICATE && place != BEAT_LATE) {
+            if (is_next) {
+                node_keys_advance();
+                welcome_set();
+            }
             __builtin_memcpy(heard.conductor, from, sizeof(heard.conductor));
+            heard.due_sequence = 0;
+            if (beat_answer_due())
+                answer_set(from);
             return beat_take(now_ns, place, missing);
         }
+        if (beat_order_passes_over(&heard.order, &beat, now_ns))
+            answer_set(from);
     }
     return false;
 }
@@ -238,34 +312,57 @@ void nettick_pass_on(void)
 /* Checks without the lock, for the CPU that has taken the beat; nettick_answer checks again. */
 bool nettick_answer_due(void)
 {
-    return __atomic_load_n(&heard.answer_due, __ATOMIC_RELAXED);
+    return __atomic_load_n(&heard.due_sequence, __ATOMIC_RELAXED) != 0;
+}
+
+/* Says, once a minute at most, that a conductor's beats are passed over. */
+static void passed_over_say(const struct answer *answer, const uint8_t *from)
+{
+    static uint64_t said_ns;
+    const uint64_t now_ns = clock_now_ns();
+
+    if (said_ns && now_ns - said_ns < 60 * NS_PER_S)
+        return;
+    said_ns = now_ns;
+    kernel_print(
+        "nettick: the conductor %02x:%02x:%02x:%02x:%02x:%02x is in epoch %lu; this node follows epoch "
+        "%lu, which is silent, and has told that conductor to begin a higher one\n",
+        from[0], from[1], from[2], from[3], from[4], from[5], answer->epoch, answer->follows);
 }
 
 bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_ADDRESS_BYTES],
                     uint8_t payload[ANSWER_BYTES])
 {
-    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(), .booted_ns = booted_ns, .start = start };
+    struct answer answer = { .cpus = (uint16_t)arch_cpu_count(),
+                             .booted_ns = booted_ns,
+                             .start = start,
+                             .polls = mode == NETTICK_POLL };
 
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         answer.name[i] = name[i];
     memcpy(answer.address, &address, sizeof(answer.address));
 
     spin_lock(&lock);
-    if (!heard.answer_due) {
+    if (!heard.due_sequence) {
         spin_unlock(&lock);
         return false;
     }
-    heard.answer_due = false;
     heard.answered++;
-    answer.epoch = heard.order.epoch;
-    answer.sequence = heard.order.sequence;
+    answer.epoch = heard.due_epoch;
+    answer.sequence = heard.due_sequence;
+    answer.follows = heard.order.epoch;
+    heard.due_sequence = 0;
     answer.error_ns = conductor_clock.error_ns;
     answer.beats = heard.places[BEAT_NEXT] + heard.places[BEAT_AFTER_LOST] + heard.places[BEAT_NEW_EPOCH];
     answer.lost = heard.lost;
-    memcpy(conductor, heard.conductor, sizeof(heard.conductor));
+    memcpy(conductor, heard.due_to, sizeof(heard.due_to));
     commands_answer(&answer);
+    answer.has_next_keys = node_keys_have_next();
     spin_unlock(&lock);
-    answer_encode(&answer, key, payload);
+    answer_encode(&answer, node_keys_open()->now.beats, own_address, payload);
+    node_keys_close();
+    if (answer.follows != answer.epoch)
+        passed_over_say(&answer, conductor);
     return true;
 }
 
@@ -282,47 +379,30 @@ void nettick_moment(struct nettick_moment *moment)
 
 /* ---- Start ---- */
 
-const uint8_t *nettick_key(void)
-{
-    return has_key ? key : NULL;
-}
-
-static bool key_read(const char *text)
-{
-    if (strlen(text) != 2 * sizeof(key))
-        return false;
-    for (size_t i = 0; i < sizeof(key); i++) {
-        const unsigned high = hexadecimal_digit(text[2 * i]), low = hexadecimal_digit(text[2 * i + 1]);
-
-        if (high > 15 || low > 15)
-            return false;
-        key[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
-}
-
 int nettick_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, "nettick"),
-               *digits = command_line_option(line, "nettick_key");
+    const char *text = command_line_option(line, "nettick");
+    const bool is_off = !text || strcmp(text, "off") == 0;
 
-    has_key = digits && key_read(digits);
-    if (!text || strcmp(text, "off") == 0)
-        return !digits || has_key
-                   ? 0
-                   : message_set(why, -EINVAL,
-                                 "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
+    booted_ns = clock_wall_ns(NULL);
+    start = arch_random() ^ booted_ns; /* if nothing better is random, time is */
+    const int error = node_keys_configure(line, start, why);
+    if (error || is_off)
+        return !error && node_keys_come()
+                   ? message_set(why, -EINVAL, "conductor_key= needs nettick=irq or nettick=poll")
+                   : error;
     if (strcmp(text, "irq") == 0)
         mode = NETTICK_INTERRUPT;
     else if (strcmp(text, "poll") == 0)
         mode = NETTICK_POLL;
     else
         return message_set(why, -EINVAL, "nettick=%s: unknown; use irq, poll or off", text);
-    if (!has_key)
-        return message_set(why, -EINVAL,
-                           "nettick=%s needs nettick_key=, the conductor's key: 32 hexadecimal digits", text);
-    booted_ns = clock_wall_ns(NULL);
-    start = arch_random() ^ booted_ns; /* if nothing better is random, time is */
+    if (!node_keys_have() && !node_keys_come())
+        return message_set(
+            why, -EINVAL,
+            "nettick=%s needs conductor_key=, the conductor's public key, or nettick_key=, its "
+            "key for beats: 32 hexadecimal digits",
+            text);
     local = clock_event_top();
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
@@ -340,21 +420,23 @@ enum nettick_mode nettick_mode(void)
 
 void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 {
-    commands_welcome_set(welcome_of(key, address, start));
-    log_pages_set(key, address, start);
+    memcpy(own_address, address, sizeof(own_address));
+    node_keys_card_set(address);
+    welcome_set();
+    log_pages_set(address, start);
 }
 
 /* ---- For people ---- */
 
 struct nettick_shared nettick_shared;
 
-static const char *state_name(const struct heard *of, uint64_t period, uint64_t now_ns)
+static const char *state_name(const struct beat_order *order, uint64_t now_ns)
 {
-    if (!of->order.epoch)
+    if (!order->epoch)
         return "none";
-    if (!period)
+    if (!order->period_ns)
         return "resting";
-    return now_ns - of->received_ns > NETTICK_FALLBACK_PERIODS * period ? "lost" : "beating";
+    return beat_order_is_silent(order, now_ns) ? "lost" : "beating";
 }
 
 /* Prints a copy, made under the lock, so that frames do not wait for the printing. */
@@ -373,8 +455,8 @@ static void heard_describe(struct text_sink *sink)
     spin_unlock(&lock);
 
     sink_print(sink, "state %s\nepoch %lu\nsequence %lu\nperiod_ns %lu\nage_ns %lu\n",
-               state_name(&copy, period, now_ns), copy.order.epoch, copy.order.sequence, period,
-               copy.order.epoch ? now_ns - copy.received_ns : 0);
+               state_name(&copy.order, now_ns), copy.order.epoch, copy.order.sequence, period,
+               copy.order.epoch ? now_ns - copy.order.heard_ns : 0);
     for (unsigned i = 0; i < BEAT_FAULTS; i++)
         sink_print(sink, "%s %lu\n", fault_names[i], copy.faults[i]);
     for (unsigned i = 0; i < BEAT_PLACES; i++)

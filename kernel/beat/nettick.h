@@ -28,21 +28,19 @@
  * command, but time nothing. INTERRUPT: by an interrupt, so that they are a clock event device as well. */
 enum nettick_mode { NETTICK_OFF, NETTICK_POLL, NETTICK_INTERRUPT };
 
-/* Applies `nettick=` and `nettick_key=`. Called after the architecture has registered its clock event devices
- * and before these get their ratings. -EINVAL with `why`. */
+/* Applies `nettick=` and the options of node_keys.h. Called after the architecture has registered its clock
+ * event devices and before these get their ratings. -EINVAL with `why`. */
 int nettick_configure(const struct command_line *line, struct message *why);
 
 enum nettick_mode nettick_mode(void);
 
-/* Returns the conductor's key; NULL without nettick_key=. */
-const uint8_t *nettick_key(void);
-
 /* Sets the address of the card that receives beats and sends answers. Called before it interrupts. */
 void nettick_card_set(const uint8_t address[BEAT_ADDRESS_BYTES]);
 
-/* Takes a frame of EtherType BEAT_ETHERTYPE: its payload, and its sender's address. Runs on any CPU,
- * interrupts off. Takes no lock that is held for long, and expires no timer. Returns true if the beat is to
- * be passed on: if beats time CPUs, if it has commands, or if wall time has stepped. */
+/* Takes a frame of EtherType BEAT_ETHERTYPE, a beat or an answer with keys: its payload, and its sender's
+ * address. Runs on any CPU, interrupts off. Takes no lock that is held for long, and expires no timer.
+ * Returns true if the beat is to be passed on: if beats time CPUs, if it has commands, or if wall time has
+ * stepped. */
 bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT_ADDRESS_BYTES]);
 
 /* Passes a beat on to all CPUs, including this one; without locks, in an interrupt. */

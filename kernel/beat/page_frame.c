@@ -21,9 +21,9 @@ enum {
 _Static_assert(AT_DATA == PAGE_HEADER_BYTES && PAGE_FRAME_BYTES <= BEAT_BYTES_MAX, "a page fits a frame");
 
 size_t page_encode(const struct page *page, const uint8_t key[SIPHASH_KEY_BYTES],
-                   uint8_t payload[PAGE_FRAME_BYTES])
+                   const uint8_t sender[BEAT_ADDRESS_BYTES], uint8_t payload[PAGE_FRAME_BYTES])
 {
-    const size_t bytes = PAGE_HEADER_BYTES + page->bytes + BEAT_TAG_BYTES;
+    const size_t bytes = PAGE_HEADER_BYTES + page->bytes + BEAT_END_BYTES;
 
     beat_head_write(payload, BEAT_KIND_PAGE, bytes);
     store_be(payload + AT_NUMBER, 4, page->number);
@@ -35,16 +35,17 @@ size_t page_encode(const struct page *page, const uint8_t key[SIPHASH_KEY_BYTES]
     store_be(payload + AT_DRIFT, 8, (uint64_t)page->drift);
     store_be(payload + AT_OFFSET, 8, page->offset);
     store_be(payload + AT_SIZE, 8, page->size);
-    beat_tag_write(payload, bytes, key);
+    beat_end_write(payload, bytes, key, sender);
     return bytes;
 }
 
 enum beat_fault page_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
-                            struct page *page)
+                            const uint8_t sender[BEAT_ADDRESS_BYTES], struct page *page)
 {
     size_t whole;
-    const enum beat_fault fault = beat_head_check(
-        payload, bytes, BEAT_KIND_PAGE, PAGE_HEADER_BYTES + BEAT_TAG_BYTES, PAGE_FRAME_BYTES, key, &whole);
+    const enum beat_fault fault =
+        beat_head_check(payload, bytes, BEAT_KIND_PAGE, PAGE_HEADER_BYTES + BEAT_END_BYTES, PAGE_FRAME_BYTES,
+                        key, sender, &whole);
 
     if (fault != BEAT_FINE)
         return fault;
@@ -57,7 +58,7 @@ enum beat_fault page_decode(const uint8_t *payload, size_t bytes, const uint8_t 
     page->drift = (int64_t)load_be64(payload + AT_DRIFT);
     page->offset = load_be64(payload + AT_OFFSET);
     page->size = load_be64(payload + AT_SIZE);
-    page->bytes = (uint16_t)(whole - PAGE_HEADER_BYTES - BEAT_TAG_BYTES);
+    page->bytes = (uint16_t)(whole - PAGE_HEADER_BYTES - BEAT_END_BYTES);
     page->data = payload + AT_DATA;
     const bool fits = page->size <= PAGE_LOG_BYTES_MAX && page->offset <= page->size &&
                       page->bytes <= page->size - page->offset;

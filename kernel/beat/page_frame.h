@@ -11,7 +11,7 @@
 
 #define PAGE_HEADER_BYTES  72
 #define PAGE_DATA_BYTES    1408 /* at most: 44 events */
-#define PAGE_FRAME_BYTES   (PAGE_HEADER_BYTES + PAGE_DATA_BYTES + BEAT_TAG_BYTES)
+#define PAGE_FRAME_BYTES   (PAGE_HEADER_BYTES + PAGE_DATA_BYTES + BEAT_END_BYTES)
 #define PAGE_COUNT_MAX     8           /* pages of one BEAT_PAGE */
 #define PAGE_LOG_BYTES_MAX (64U << 20) /* length of a whole log */
 #define PAGE_REQUEST_BYTES 16          /* length of a BEAT_PAGE's body */
@@ -32,10 +32,11 @@ struct page {
 /* Writes a frame's payload around its data, which must be there already, PAGE_HEADER_BYTES after the
  * beginning. Returns the payload's bytes. */
 size_t page_encode(const struct page *page, const uint8_t key[SIPHASH_KEY_BYTES],
-                   uint8_t payload[PAGE_FRAME_BYTES]);
+                   const uint8_t sender[BEAT_ADDRESS_BYTES], uint8_t payload[PAGE_FRAME_BYTES]);
 
-/* Reads a payload. *page is valid after BEAT_FINE only, and its data as long as the payload is. */
+/* Reads a payload from `sender`. *page is valid after BEAT_FINE only, and its data as long as the payload is.
+ */
 enum beat_fault page_decode(const uint8_t *payload, size_t bytes, const uint8_t key[SIPHASH_KEY_BYTES],
-                            struct page *page);
+                            const uint8_t sender[BEAT_ADDRESS_BYTES], struct page *page);
 
 #endif

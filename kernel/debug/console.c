@@ -12,7 +12,6 @@
 #include "smp/per_cpu.h"
 #include "smp/spinlock.h"
 
-#define PREFIX           "tacet: "
 #define INPUT_END        4 /* control-D */
 #define INPUT_OPTION     "stdin_bytes"
 #define SPEED_DIGITS_MAX 9
@@ -32,6 +31,9 @@ static unsigned kernel_set, stream_set[2];
 
 /* The last line of the kernel's consoles: empty, or part of a line of the kernel's, or of a program's. */
 static enum { LINE_EMPTY, LINE_KERNEL, LINE_PROGRAM } last_line;
+
+/* Devices of programs' streams on which the last line has no end yet. */
+static unsigned unended_set;
 
 /* The lock of the output: 1 + the index of the CPU that holds it, or 0. It is held for a line. A CPU that
  * finds it free takes it, but the last holder lets the others try first, for COURTESY spins. A CPU that has
@@ -195,10 +197,21 @@ void kernel_print(const char *format, ...)
         if (last_line == LINE_PROGRAM) /* the kernel's text gets lines of its own */
             set_write(kernel_set, "\r\n", 2);
         if (last_line != LINE_KERNEL)
-            set_write(kernel_set, PREFIX, sizeof(PREFIX) - 1);
+            set_write(kernel_set, CONSOLE_PREFIX, sizeof(CONSOLE_PREFIX) - 1);
         line_write(line + start, end - start, LINE_KERNEL);
         start = end;
     }
+    output_unlock(locked);
+}
+
+void console_message(const char *line, size_t bytes)
+{
+    const unsigned set = stream_set[CONSOLE_STDERR];
+    bool locked = output_lock();
+
+    set_write(set & unended_set, "\n", 1);
+    set_write(set, line, bytes);
+    unended_set &= ~set;
     output_unlock(locked);
 }
 
@@ -208,8 +221,10 @@ void console_write(enum console_stream stream, const char *bytes, size_t count)
         bool locked = output_lock();
 
         line = line_bytes(bytes, count);
-        if (stream_set[stream])
-            set_write(stream_set[stream], bytes, line);
+        unsigned set = stream_set[stream];
+        unended_set = bytes[line - 1] == '\n' ? unended_set & ~set : unended_set | set;
+        if (set)
+            set_write(set, bytes, line);
         else
             line_write(bytes, line, LINE_PROGRAM);
         output_unlock(locked);

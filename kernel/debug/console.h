@@ -53,11 +53,17 @@ struct console_device **console_find(const char *option, const char *name, size_
 /* Prints kernel text; a line's start gets the prefix. */
 __attribute__((format(printf, 1, 2))) void kernel_print(const char *format, ...);
 
+#define CONSOLE_PREFIX "tacet: "
+
 enum console_stream { CONSOLE_STDOUT, CONSOLE_STDERR };
 
 /* Writes a program's bytes: unchanged to a device of its own, which is a byte stream; on the kernel's
  * console, with a carriage return before each newline. */
 void console_write(enum console_stream stream, const char *bytes, size_t count);
+
+/* Writes a line of the kernel's to a program's stderr, if that has a device of its own, as a line of its own
+ * there. */
+void console_message(const char *line, size_t bytes);
 
 /* Returns whether a stream shares the kernel's console, a terminal, and has no device of its own. */
 bool console_is_shared(enum console_stream stream);

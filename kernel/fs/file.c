@@ -111,7 +111,7 @@ struct file *file_allocate(struct process *process)
     struct file_table *table = process->files;
 
     SPIN_GUARD(&table->lock);
-    for (unsigned i = 0; i < FILE_DESCRIPTORS_MAX; i++) {
+    for (unsigned i = 0; i < FILES_MAX; i++) {
         struct file *file = &table->files[i];
 
         if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
@@ -157,6 +157,8 @@ void files_close(struct process *process)
 {
     for (unsigned d = 0; d < FILE_DESCRIPTORS_MAX; d++)
         file_close(process, d);
+    if (process->messages)
+        file_put(process->messages);
     unix_rights_abandon(process);
 }
 

@@ -82,6 +82,8 @@ struct file {
     };
 };
 
+#define FILES_MAX (FILE_DESCRIPTORS_MAX + 1) /* process.messages may have no descriptor */
+
 struct file_table {
     struct spinlock lock;
     struct file *descriptors[FILE_DESCRIPTORS_MAX];
@@ -90,7 +92,7 @@ struct file_table {
     unsigned in_flight;          /* files that the process has sent and no process has received yet */
     struct rights *rights_ended; /* unix_rights.c */
     bool rights_ending;
-    struct file files[FILE_DESCRIPTORS_MAX];
+    struct file files[FILES_MAX];
 };
 
 /* Returns the open file of a descriptor, with one more reference, or NULL. */

@@ -7,6 +7,7 @@
  */
 #include "fs/mount.h"
 #include "fs/file.h"
+#include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
@@ -61,6 +62,12 @@ int mounts_put(struct tree *tree, struct message *why)
     return error;
 }
 
+void mounts_user_set(uint32_t user)
+{
+    for (unsigned i = 0; i < MOUNTS_MAX && mounts[i]; i++)
+        mounts[i]->operations->user_set(mounts[i], user);
+}
+
 struct mount *mount_at(unsigned index)
 {
     return index < MOUNTS_MAX ? mounts[index] : NULL;
@@ -86,6 +93,13 @@ int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct ino
             return error;
         call.mount = found.inode->mount;
         call.symlinks += found.followed;
+        if (flags & O_PATH && !text[0] &&
+            !mount_file_of(*inode)) { /* the mount point, known without asking */
+            spin_lock(&tree->lock);
+            inode_get(*inode);
+            spin_unlock(&tree->lock);
+            return 0;
+        }
         left[0] = '\0';
         error = call.mount->operations->open(&call, flags, 0, &file);
         if (error != MOUNT_LEFT)

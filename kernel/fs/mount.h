@@ -120,6 +120,8 @@ struct mount_operations {
      * called under locks, and never waits. */
     int64_t (*path)(const struct mount_file *file, char *text, uint64_t bytes);
     void (*close)(struct mount_file *file);
+    /* From now on the server takes requests for those of this user. Between jobs: nothing is open. */
+    void (*user_set)(struct mount *mount, uint32_t user);
 };
 
 /* One mounted file system. Embedded in the implementation's own structure. */
@@ -152,11 +154,15 @@ int64_t mount_path(const struct tree *tree, const struct inode *inode, char *tex
  * -EEXIST, -ENOSPC with `why`. */
 int mount_add(struct tree *tree, struct mount *mount, struct message *why);
 
+/* Sets whose requests all mounts carry, between jobs. */
+void mounts_user_set(uint32_t user);
+
 /* Puts the existing mounts into a tree that was built again. Errors as mount_add. */
 int mounts_put(struct tree *tree, struct message *why);
 
 /* Looks up an absolute path before a program starts, as tree_find. What is on a mount is opened with `flags`;
- * its inode has a reference. */
+ * its inode has a reference. A mount point that is only named (O_PATH) asks no server. -EIO: the server of
+ * (*inode)->mount does not answer. */
 int mount_lookup(struct tree *tree, const char *path, unsigned flags, struct inode **inode);
 
 /* Returns a mount by its index, which counts from 0; NULL after the last. */

@@ -119,6 +119,7 @@ int path_depart(struct path *path)
     call->mount = path->start->mount;
     call->directory = mount_file_of(path->start);
     call->path = path->text;
+    call->group = process_credentials.gid;
     call->left[0] = '\0';
     if ((path->text[0] || path->found.trailing_slash) && !mode_is(path->start->mode, S_IFDIR))
         return -ENOTDIR;

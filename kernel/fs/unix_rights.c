@@ -125,7 +125,7 @@ void rights_put_all(struct rights *first)
 
 void unix_rights_abandon(struct process *process)
 {
-    for (unsigned i = 0; i < FILE_DESCRIPTORS_MAX; i++) {
+    for (unsigned i = 0; i < FILES_MAX; i++) {
         struct file *file = &process->files->files[i];
         unsigned references = __atomic_load_n(&file->references, __ATOMIC_ACQUIRE);
 

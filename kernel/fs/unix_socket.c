@@ -386,7 +386,8 @@ static int unix_option_get(struct file *file, int level, int option, void *value
         words[0] = (uint32_t)-unix_error_take(socket);
     } else if (option == SO_PEERCRED) { /* process, user, group */
         words[0] = socket->peer_pid;
-        words[1] = words[2] = socket->peer_pid ? 0 : UINT32_MAX;
+        words[1] = socket->peer_pid ? process_credentials.uid : UINT32_MAX;
+        words[2] = socket->peer_pid ? process_credentials.gid : UINT32_MAX;
     } else {
         return -ENOPROTOOPT;
     }

@@ -145,7 +145,21 @@ static void rank_count_down(unsigned status)
         return;
     }
     connection_drain(clock_now_ns() + DRAIN_NS);
-    node_exit(__atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
+    node_exit(job.end_status ? job.end_status : __atomic_load_n(&job.worst_status, __ATOMIC_RELAXED));
+}
+
+/* Ends all ranks if they are tied to the one that has ended: the first one's status is the node's. */
+static void others_end(const struct process *process, unsigned status)
+{
+    unsigned none = 0;
+
+    if (!process_ends_others(process, status) ||
+        !__atomic_compare_exchange_n(&job.end_status, &none, status ? status : 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    kernel_print("rank %u has ended with status %u, without MPI_Finalize: all ranks end\n", process->rank,
+                 status);
+    job_kill();
 }
 
 /* Closes a process's files: its locks and removed files matter to other ranks. */
@@ -161,6 +175,8 @@ _Noreturn static void rank_end(struct process *process)
 {
     unsigned status = process->exit_status;
 
+    if (!process->is_service && !launcher_is_on())
+        others_end(process, status);
     files_end(process);
     klog(program_end, process->rank, status);
     if (process->is_service) {
@@ -169,7 +185,7 @@ _Noreturn static void rank_end(struct process *process)
     }
     if (launcher_is_on())
         launcher_rank_ended(process->rank, status);
-    else if (process_rank_count > 1 && status != 0)
+    else if (process_rank_count > 1 && status != 0 && !job.end_status)
         kernel_print("rank %u ended with status %u\n", process->rank, status);
     rank_count_down(status);
     thread_leave();
@@ -234,8 +250,10 @@ static int rank_program_load(struct process *process, const struct program *prog
         own.rank = job.first + process->rank;
         number_add(&own, "TACET_RANK", own.rank);
         number_add(&own, "TACET_SIZE", launcher_is_on() ? job.size : process_rank_count);
-        if (launcher_is_on())
+        if (launcher_is_on()) {
             number_add(&own, "TACET_LOCAL_RANK", process->rank);
+            number_add(&own, "PMI_FD", LAUNCH_PMI_FD);
+        }
     }
     return program_load(process, &own, entry, stack, why);
 }
@@ -251,6 +269,8 @@ static struct thread *process_load(unsigned rank, const struct memory_slice *sli
     struct process *process = NULL;
     int error = process_create(rank, slice, cpus, program->arguments[0], &process, &why);
 
+    if (!error && launcher_is_on())
+        format_text(process->title, sizeof(process->title), "rank %u", job.first + rank);
     if (!error)
         error = files_open(process, &why);
     if (!error) {

@@ -72,7 +72,11 @@ static int program_receive(const struct launch_request *request, struct message 
     job.program.path = path;
     job.program.inode =
         tree_add(job.tree, path, S_IFREG | 0755, arch_physical(memory), request->program_bytes, why);
-    return job.program.inode ? 0 : -ENOMEM;
+    if (!job.program.inode)
+        return -ENOMEM;
+    job.program.inode->user = process_credentials.uid;
+    job.program.inode->group = process_credentials.gid;
+    return 0;
 }
 
 /* Takes the program, received or found. Checks it, so that a wrong one is refused here and not by ranks. */
@@ -91,10 +95,20 @@ static int program_take(const struct launch_request *request, struct message *wh
     return error ? error : program_link(job.program.path, why);
 }
 
+/* Makes the job that of its user: what its programs are told, its files, and its requests to file servers. */
+static void user_take(void)
+{
+    process_credentials = *launcher_user();
+    job.tree->user = process_credentials.uid;
+    job.tree->group = process_credentials.gid;
+    mounts_user_set(process_credentials.uid);
+}
+
 static int job_prepare(const struct launch_request *request, struct message *why)
 {
     int error = ranks_set(request, why);
 
+    user_take();
     if (!error)
         error = memory_slices_plan(&job.plan, why);
     if (!error)

@@ -23,15 +23,19 @@ static const char *inode_refuse(struct inode *inode, const char *why)
 int directory_find(const char *path, struct inode **directory, struct message *why)
 {
     const char *fault = NULL;
+    int error = 0;
 
     if (!path)
         path = job.tree->root->writable ? "/" : "/tmp";
     if (path[0] != '/')
         fault = "this path does not begin with /";
-    else if (mount_lookup(job.tree, path, O_PATH | O_DIRECTORY, directory))
+    else if ((error = mount_lookup(job.tree, path, O_PATH | O_DIRECTORY, directory)))
         fault = "there is no such directory";
     else if (!mode_is((*directory)->mode, S_IFDIR))
         fault = inode_refuse(*directory, "this is not a directory");
+    if (error == -EIO)
+        return message_set(why, error, "cwd=%.80s: the file server %s does not answer", path,
+                           (*directory)->mount->source);
     return fault ? message_set(why, -EINVAL, "cwd=%.80s: %s; give the full path of a directory, as cwd=/tmp",
                                path, fault)
                  : 0;
@@ -80,8 +84,15 @@ static int program_copy(const char *option, const char *path, const struct inode
 int program_find(const char *option, const char *path, struct inode **program, struct message *why)
 {
     struct inode *inode;
+    int error = mount_lookup(job.tree, path, O_RDONLY, &inode);
 
-    if (mount_lookup(job.tree, path, O_RDONLY, &inode))
+    if (error == -EIO)
+        return message_set(why, error, "%s=%s: the file server %s does not answer", option, path,
+                           inode->mount->source);
+    if (error == -EACCES)
+        return message_set(why, error, "%s=%s: its server refuses it to user %u", option, path,
+                           process_credentials.uid);
+    if (error)
         return message_set(why, -ENOENT, "%s=%s: there is no such file in the initrd, or on a mount", option,
                            path);
     if (!mode_is(inode->mode, S_IFREG) || inode->device)
@@ -89,7 +100,7 @@ int program_find(const char *option, const char *path, struct inode **program, s
     *program = inode;
     if (!inode->mount)
         return 0;
-    int error = program_copy(option, path, inode, program, why);
+    error = program_copy(option, path, inode, program, why);
     inode_drop(job.tree, inode);
     return error;
 }

@@ -28,6 +28,7 @@ struct job {
 
     unsigned running;      /* ranks that have not ended; atomic */
     unsigned worst_status; /* highest status of the ranks that have ended; atomic */
+    unsigned end_status;   /* of the rank that has ended the others; 0: none has; atomic */
     unsigned at_home;      /* CPUs that have nothing to do with this job any more; atomic */
     bool is_killed;        /* atomic */
 };

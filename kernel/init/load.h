@@ -7,7 +7,7 @@
 
 #include "process/process.h"
 
-#define PROGRAM_NUMBERS_MAX 3
+#define PROGRAM_NUMBERS_MAX 4
 
 /* A program of the tree, and what it is started with. */
 struct program {

@@ -7,6 +7,7 @@
  */
 #include "arch.h"
 #include "beat/nettick.h"
+#include "net/beat_wire.h"
 #include "time/clock.h"
 #include "time/clock_event.h"
 #include "time/timer.h"
@@ -31,6 +32,7 @@ static const char *const known_options[] = {
     "bootif",
     "clockevent",
     "clockevents",
+    "conductor_key",
     "console",
     "cwd",
     "end",
@@ -64,6 +66,7 @@ static const char *const known_options[] = {
     "stdin_bytes",
     "stdout",
     "threads",
+    "ticket_key",
     NULL,
 };
 
@@ -78,6 +81,16 @@ static void options_read(struct boot_info *boot)
                     command_line_check(&line, known_options, &why) || netconsole_configure(&line, &why) ||
                     launcher_configure(&line, &why),
                 &why);
+}
+
+/* Waits for the node's keys, if they come from the conductor: no job runs before. */
+static void keys_await(void)
+{
+    if (!node_keys_wait())
+        return;
+    launcher_rests(true);
+    beat_keys_await(launcher_rest);
+    launcher_rests(false);
 }
 
 _Noreturn void kernel_cpu_start(unsigned cpu)
@@ -113,6 +126,8 @@ _Noreturn void kernel_start(struct boot_info *boot)
                     timer_configure(&line, &why) || arch_idle_configure(&line, &why) ||
                     schedule_configure(&line, &why) || threads_configure(&line, &why),
                 &why);
+    if (node_keys_are_given(&line))
+        node_keys_hide(arch_physical(memory_take(ARCH_PAGE, ARCH_PAGE)), &kernel_pool);
     timer_cpu_start();
     klog_cpu_start(); /* the options have been read since this CPU's setup */
     arch_cpus_start(&kernel_pool, boot);
@@ -127,6 +142,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
 
     memory_network_give();
     start_check(network_start(&line, &why) != 0, &why);
+    keys_await();
     struct tree *tree = files_build();
     start_check(mounts_start(&line, tree, &why), &why);
     if (launcher_is_on())

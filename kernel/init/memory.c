@@ -5,6 +5,7 @@
  */
 #include "init/memory.h"
 #include "arch.h"
+#include "beat/node_keys.h"
 #include "debug/console.h"
 #include "debug/stop.h"
 #include "fs/proc/proc.h"
@@ -93,8 +94,8 @@ void memory_start(const struct boot_info *given, const struct command_line *line
     service_bytes = job_service_bytes(line);
     modules_check();
     pool_bytes = arch_pool_bytes(boot) + files_memory_bytes(boot) + 8 * ARCH_PAGE + network_more_bytes() +
-                 (launcher_is_on() ? LAUNCHER_BYTES : 0) + service_bytes +
-                 (service_bytes ? ARCH_LARGE_PAGE : 0);
+                 (launcher_is_on() ? LAUNCHER_BYTES : 0) + (node_keys_are_given(line) ? NODE_KEYS_BYTES : 0) +
+                 service_bytes + (service_bytes ? ARCH_LARGE_PAGE : 0);
     start_check(memory_plan(1, false, &why), &why);
     page_pool_initialise(&kernel_pool, &plan.pool, 1);
 }

@@ -11,8 +11,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define TICKET_TEXT   "tacet-launch" /* a ticket is made of this and the nonce */
-#define TICKET_BYTES  (sizeof(TICKET_TEXT) - 1)
+#define TICKET_LABEL  "tacet-launch 2" /* a connection's key is made of this, the nonce, and the node's id */
 #define NONCE_BYTES   8
 #define SECRET_DIGITS 16
 
@@ -299,32 +298,134 @@ int launch_request_read(const char *bytes, size_t count, struct launch_request *
     return request_check(&reading);
 }
 
-int launch_line_read(const char *line, size_t *bytes, bool *has_ticket, uint64_t *ticket, struct message *why)
+/* ---- The line before it ---- */
+
+/* Its numbers, in their order. */
+enum line_field { LINE_BYTES, LINE_JOB, LINE_UID, LINE_GID, LINE_FIELDS };
+
+static const struct {
+    const char *name;
+    uint64_t low, high;
+} line_fields[LINE_FIELDS] = {
+    [LINE_BYTES] = { "BYTES", 1, LAUNCH_REQUEST_BYTES },
+    [LINE_JOB] = { "JOB", 1, UINT32_MAX },
+    [LINE_UID] = { "UID", 0, CREDENTIALS_ID_MAX },
+    [LINE_GID] = { "GID", 0, CREDENTIALS_ID_MAX },
+};
+
+#define EXPIRES_MAX (1ULL << 48) /* some million years */
+
+/* Reads groups and the blank after them: numbers with commas, or "-" for none. */
+static bool groups_read(const char **at, struct credentials *user)
 {
-    static const char start[] = "launch ";
-    const char *at = line + sizeof(start) - 1;
-    struct shown shown;
     uint64_t number;
 
-    *ticket = 0;
-    if (strncmp(line, start, sizeof(start) - 1) != 0)
-        return message_set(why, -EINVAL, "line \"%s\" is not launch BYTES TICKET", show(&shown, line));
-    if (!decimal_read(&at, 1, LAUNCH_REQUEST_BYTES, &number) || *at++ != ' ')
-        return message_set(why, -EINVAL, "line \"%s\": BYTES is not a number from 1 to %d and a blank",
-                           show(&shown, line), LAUNCH_REQUEST_BYTES);
-    *bytes = (size_t)number;
-    *has_ticket = strcmp(at, "-") != 0;
-    if (*has_ticket && !hexadecimal_read(at, ticket))
-        return message_set(why, -EINVAL, "line \"%s\": TICKET is not 16 hexadecimal digits, nor -",
-                           show(&shown, line));
+    user->group_count = 0;
+    if (**at == '-') {
+        ++*at;
+        return *(*at)++ == ' ';
+    }
+    do {
+        if (user->group_count == CREDENTIALS_GROUPS_MAX || !decimal_read(at, 0, CREDENTIALS_ID_MAX, &number))
+            return false;
+        user->groups[user->group_count++] = (uint32_t)number;
+    } while (*(*at)++ == ',');
+    return (*at)[-1] == ' ';
+}
+
+/* Reads a ticket, or "-" for none. */
+static bool mac_read(const char *at, struct launch_line *line)
+{
+    line->has_ticket = strcmp(at, "-") != 0;
+    for (unsigned i = 0; line->has_ticket && i < 2 * LAUNCH_TICKET_BYTES; i++) {
+        const unsigned digit = hexadecimal_digit(at[i]);
+
+        if (digit >= 16)
+            return false;
+        line->mac[i / 2] = (uint8_t)((unsigned)line->mac[i / 2] << 4 | digit);
+    }
+    return !line->has_ticket || !at[2 * LAUNCH_TICKET_BYTES];
+}
+
+int launch_line_read(const char *text, struct launch_line *line, struct message *why)
+{
+    static const char start[] = "launch ";
+    const char *at = text + sizeof(start) - 1;
+    uint64_t numbers[LINE_FIELDS];
+    struct shown shown;
+
+    if (strncmp(text, start, sizeof(start) - 1) != 0)
+        return message_set(why, -EINVAL, "line \"%s\" is not launch BYTES JOB UID GID GROUPS EXPIRES MAC",
+                           show(&shown, text));
+    for (unsigned i = 0; i < LINE_FIELDS; i++) {
+        if (i == LINE_JOB)
+            line->sealed = at;
+        if (!decimal_read(&at, line_fields[i].low, line_fields[i].high, &numbers[i]) || *at++ != ' ')
+            return message_set(why, -EINVAL, "line \"%s\": %s is not a number from %llu to %llu and a blank",
+                               show(&shown, text), line_fields[i].name,
+                               (unsigned long long)line_fields[i].low,
+                               (unsigned long long)line_fields[i].high);
+    }
+    line->bytes = (size_t)numbers[LINE_BYTES];
+    line->job = (uint32_t)numbers[LINE_JOB];
+    line->user.uid = (uint32_t)numbers[LINE_UID];
+    line->user.gid = (uint32_t)numbers[LINE_GID];
+    if (!groups_read(&at, &line->user))
+        return message_set(why, -EINVAL, "line \"%s\": GROUPS is not -, nor 1 to %d numbers with commas",
+                           show(&shown, text), CREDENTIALS_GROUPS_MAX);
+    if (!decimal_read(&at, 0, EXPIRES_MAX, &line->expires_s) || *at != ' ')
+        return message_set(why, -EINVAL, "line \"%s\": EXPIRES is not a number of seconds and a blank",
+                           show(&shown, text));
+    line->sealed_bytes = (size_t)(at++ - line->sealed);
+    if (!mac_read(at, line))
+        return message_set(why, -EINVAL, "line \"%s\": MAC is not %d hexadecimal digits, nor -",
+                           show(&shown, text), 2 * LAUNCH_TICKET_BYTES);
     return 0;
 }
 
-uint64_t launch_ticket(const uint8_t key[SIPHASH_KEY_BYTES], uint64_t nonce)
-{
-    uint8_t sealed[TICKET_BYTES + NONCE_BYTES];
+/* ---- Tickets ---- */
 
-    memcpy(sealed, TICKET_TEXT, TICKET_BYTES);
-    store_be(sealed + TICKET_BYTES, NONCE_BYTES, nonce);
-    return siphash(key, sealed, sizeof(sealed));
+void launch_ticket(uint8_t mac[LAUNCH_TICKET_BYTES], const uint8_t key[KEY_BYTES], uint64_t nonce,
+                   const char *id, const char *sealed, size_t bytes)
+{
+    uint8_t of[NONCE_BYTES + LAUNCH_NODE_ID_BYTES], own[KEY_BYTES];
+    const size_t id_bytes = strnlen(id, LAUNCH_NODE_ID_BYTES);
+
+    store_be(of, NONCE_BYTES, nonce);
+    memcpy(of + NONCE_BYTES, id, id_bytes);
+    key_derive(own, key, TICKET_LABEL, of, NONCE_BYTES + id_bytes);
+    siphash_128(mac, own, sealed, bytes);
+}
+
+int launch_ticket_check(const struct launch_line *line, const uint8_t *key, uint64_t nonce, const char *id,
+                        uint64_t now_s, struct message *why)
+{
+    uint8_t mac[LAUNCH_TICKET_BYTES], difference = 0;
+
+    if (!key)
+        return line->has_ticket ? message_set(why, -EACCES, "this node has no key: send - as the ticket") : 0;
+    if (!line->has_ticket)
+        return message_set(
+            why, -EACCES,
+            "this node has a key: it needs a ticket (tacetrun --key FILE or --conductor SOCKET)");
+    if (line->expires_s < now_s)
+        return message_set(why, -EACCES,
+                           "the ticket expired %llu s ago by this node's clock; a ticket is valid for %d s",
+                           (unsigned long long)(now_s - line->expires_s), LAUNCH_TICKET_S);
+    launch_ticket(mac, key, nonce, id, line->sealed, line->sealed_bytes);
+    for (unsigned i = 0; i < sizeof(mac); i++) /* all bytes, so that time tells nothing */
+        difference |= mac[i] ^ line->mac[i];
+    return difference ? message_set(why, -EACCES,
+                                    "the ticket is wrong: it was made with another key, or for another node, "
+                                    "nonce, job or user")
+                      : 0;
+}
+
+int launch_job_check(const struct launch_line *line, const struct launch_request *request,
+                     struct message *why)
+{
+    if (line->job == request->job)
+        return 0;
+    return message_set(why, -EACCES, "request: job=%u, but its ticket is for job %u", request->job,
+                       line->job);
 }

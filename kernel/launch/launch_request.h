@@ -6,15 +6,17 @@
 #ifndef TACET_LAUNCH_REQUEST_H
 #define TACET_LAUNCH_REQUEST_H
 
+#include "lib/credentials.h"
 #include "lib/format.h"
-#include "lib/siphash.h"
+#include "lib/key.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #define LAUNCH_PORT          35019 /* where a node listens by default */
-#define LAUNCH_VERSION       1
-#define LAUNCH_LINE_BYTES    513 /* a line with its LF, at most */
+#define LAUNCH_VERSION       2
+#define LAUNCH_LINE_BYTES    513  /* a line with its LF, at most */
+#define LAUNCH_TICKET_LINE   3585 /* the line before a request, with its LF, at most */
 #define LAUNCH_REQUEST_BYTES 131072
 #define LAUNCH_ARGUMENTS_MAX 1024
 #define LAUNCH_VARIABLES_MAX 1024 /* variables of the environment, including numbered ones */
@@ -22,6 +24,10 @@
 #define LAUNCH_RANKS_MAX     1048576 /* ranks of a job */
 #define LAUNCH_CPUS_MAX      4095    /* CPUs of a rank; the CPUs of a job can be counted in 32 bits */
 #define LAUNCH_RANK_NONE     UINT32_MAX
+#define LAUNCH_PMI_FD        3 /* a rank's descriptor for PMI, and the value of its variable PMI_FD */
+#define LAUNCH_TICKET_BYTES  SIPHASH_128_BYTES
+#define LAUNCH_NODE_ID_BYTES 64 /* of a node's id, at most */
+#define LAUNCH_TICKET_S      60 /* how long a ticket is valid */
 
 /* A request that has been read; its texts are pieces of the request's bytes, which must live as long. */
 struct launch_request {
@@ -43,12 +49,33 @@ struct launch_request {
 /* Reads the words of a request. Returns 0, or -EINVAL: then `why` names the word and what would be valid. */
 int launch_request_read(const char *bytes, size_t count, struct launch_request *request, struct message *why);
 
-/* Reads "launch BYTES TICKET", a NUL-terminated line without its LF. With "-" for TICKET, *has_ticket is
- * false and *ticket 0. Returns 0, or -EINVAL with `why`. */
-int launch_line_read(const char *line, size_t *bytes, bool *has_ticket, uint64_t *ticket,
-                     struct message *why);
+/* The line before a request: launch BYTES JOB UID GID GROUPS EXPIRES MAC. */
+struct launch_line {
+    size_t bytes;
+    uint32_t job;
+    struct credentials user;
+    uint64_t expires_s; /* UTC since 1970; 0: no ticket */
+    const char *sealed; /* what the MAC is of: the line from JOB to EXPIRES */
+    size_t sealed_bytes;
+    bool has_ticket;
+    uint8_t mac[LAUNCH_TICKET_BYTES];
+};
 
-/* Returns the ticket for a nonce. */
-uint64_t launch_ticket(const uint8_t key[SIPHASH_KEY_BYTES], uint64_t nonce);
+/* Reads the line, NUL-terminated and without its LF, which must live as long. Returns 0, or -EINVAL with
+ * `why`. */
+int launch_line_read(const char *text, struct launch_line *line, struct message *why);
+
+/* Makes a ticket by a node's key for a connection of this nonce; `id` is the node's (docs/jobs.md). */
+void launch_ticket(uint8_t mac[LAUNCH_TICKET_BYTES], const uint8_t key[KEY_BYTES], uint64_t nonce,
+                   const char *id, const char *sealed, size_t bytes);
+
+/* Checks a line's ticket by the node's key; NULL: it has none, and wants no ticket. `now_s` is UTC. Returns
+ * 0, or -EACCES with `why`. */
+int launch_ticket_check(const struct launch_line *line, const uint8_t *key, uint64_t nonce, const char *id,
+                        uint64_t now_s, struct message *why);
+
+/* Checks that a request is that of the line before it. Returns 0, or -EACCES with `why`. */
+int launch_job_check(const struct launch_line *line, const struct launch_request *request,
+                     struct message *why);
 
 #endif

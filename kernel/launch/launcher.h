@@ -24,8 +24,8 @@
 
 struct process;
 
-/* Applies `launch` or `launch=PORT`: the node waits for jobs. -EINVAL with `why`, also if an option of a
- * program is given as well. */
+/* Applies `launch` or `launch=PORT`: the node waits for jobs, and `ticket_key=`, without which it takes those
+ * of any host. -EINVAL with `why`, also if an option of a program is given as well. */
 int launcher_configure(const struct command_line *line, struct message *why);
 bool launcher_is_on(void);
 
@@ -43,6 +43,9 @@ void launcher_rest(uint64_t deadline_ns);
 /* Waits for the next request. It is valid until the next call. */
 const struct launch_request *launcher_wait(void);
 
+/* Returns whom that request's job belongs to. */
+const struct credentials *launcher_user(void);
+
 /* Receives the program of the request. -EIO if it does not arrive. */
 int launcher_receive(void *to, uint64_t bytes);
 
@@ -54,8 +57,9 @@ void launcher_refuse(const char *why);
 void launcher_begin(void);
 extern void (*launcher_kill_hook)(void);
 
-/* Opens descriptors 0, 1 and 2 of a rank, which has no thread yet: connections to tacetrun. `local` is its
- * number on this node. -EIO, -ENOMEM with `why`. */
+/* Opens descriptors 0, 1, 2 and LAUNCH_PMI_FD of a rank, which has no thread yet: connections to tacetrun.
+ * `local` is its number on this node. -EIO, -ENOMEM and the like with `why`; the process's end closes what
+ * is open. */
 int launcher_streams_open(struct process *process, unsigned local, struct message *why);
 
 /* Says how a rank has ended; launcher_rank_failed says that it could not begin. `local` is its number on this

@@ -39,6 +39,11 @@ static inline uint64_t load_le64(const void *at)
     return value;
 }
 
+static inline void store_le64(void *at, uint64_t value)
+{
+    __builtin_memcpy(at, &value, sizeof(value));
+}
+
 static inline uint16_t load_be16(const void *at)
 {
     return __builtin_bswap16(load_le16(at));

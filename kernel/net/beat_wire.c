@@ -16,6 +16,7 @@
 
 #define CPU                0   /* is interrupted if no CPU idles */
 #define FRAMES_MAX         128 /* taken by one interrupt */
+#define BEAT_FRAMES        32  /* of these, in exchange for a heartbeat, which is hashed */
 #define FRAME_BYTES        (ETHERNET_HEADER_BYTES + PAGE_FRAME_BYTES)
 #define INTERRUPTS_MIN     200 /* a second */
 #define INTERRUPTS_DEFAULT 4000
@@ -45,11 +46,12 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
     const char *text = command_line_option(line, name);
 
     beat_is_shared = nettick_mode() == NETTICK_INTERRUPT && !beat_card;
-    if (text && !beat_is_shared)
-        return message_set(why, -EINVAL, "%s=%s needs nettick=irq, and heartbeats by the network's own card",
-                           name, text);
+    if (text && nettick_mode() != NETTICK_INTERRUPT)
+        return message_set(why, -EINVAL, "%s=%s needs nettick=irq", name, text);
     if (beat_is_shared && !device)
         return message_set(why, -EINVAL, "nettick=irq: there is no network card for heartbeats");
+    if (node_keys_come() && !device && !beat_card)
+        return message_set(why, -ENODEV, "conductor_key=: there is no network card to get keys by");
     nettick_shared.is_used = beat_is_shared;
     return option_value(OPTION_NUMBER, name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why);
 }
@@ -71,6 +73,11 @@ static void unlock(const struct network_device *card)
         network_unlock_alone();
 }
 
+static void interval_set(struct network_device *card)
+{
+    card->operations->interrupt_interval(card, (uint32_t)(NS_PER_S / interrupts_max));
+}
+
 int beat_wire_start(struct message *why)
 {
     const uint8_t *address;
@@ -80,6 +87,7 @@ int beat_wire_start(struct message *why)
     address = beat_card->address;
     nettick_card_set(address);
     lock(beat_card);
+    interval_set(beat_card);
     bool interrupts = beat_card->operations->interrupt_enable(beat_card, CPU);
     unlock(beat_card);
     if (!interrupts)
@@ -94,7 +102,7 @@ bool beat_shared_route(struct network_device *device)
 {
     static bool is_said;
 
-    device->operations->interrupt_interval(device, (uint32_t)(NS_PER_S / interrupts_max));
+    interval_set(device);
     if (!device->operations->interrupt_enable(device, CPU))
         return false;
     if (!is_said)
@@ -118,6 +126,10 @@ void beat_shared_release(struct network_device *device)
  * right in the next answer. */
 static size_t payload_make(uint8_t *conductor, uint8_t *payload)
 {
+    if (node_keys_wait() && node_keys_request(node_facts.name, payload)) {
+        memset(conductor, 0xff, BEAT_ADDRESS_BYTES); /* it is not known yet */
+        return KEY_REQUEST_BYTES;
+    }
     if (nettick_answer_due() &&
         nettick_answer(node_facts.name, netif_ip4_addr(&ethernet_interface)->addr, conductor, payload))
         return ANSWER_BYTES;
@@ -137,6 +149,15 @@ __attribute__((noinline)) void beat_frames_send(struct network_device *card)
         lock(card);
         card->operations->send(card, &whole, 1); /* lost if the card's ring is full */
         unlock(card);
+    }
+}
+
+void beat_keys_await(void (*rest)(uint64_t until_ns))
+{
+    node_keys_say();
+    while (node_keys_wait()) {
+        beat_frames_send(beat_card ? beat_card : network_device);
+        rest(node_keys_due_ns());
     }
 }
 
@@ -189,7 +210,8 @@ bool beat_wire_interrupt(void)
             card->operations->service(card);
         received = frame_take(&beat);
         unlock(card);
-        frames += received;
+        if (received)
+            frames += beat == BEAT_NONE ? 1 : BEAT_FRAMES;
         data += received && beat == BEAT_NONE;
         had_beat |= beat != BEAT_NONE;
         passes |= beat == BEAT_PASSES;

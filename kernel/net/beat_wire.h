@@ -2,8 +2,8 @@
 /*
  * beat_wire.h: the card that brings heartbeats (beat/nettick.h) and carries the answers. It is one of two:
  *
- *      nettick_dev=   a card for heartbeats alone, which has no address and interrupts CPU 0 for each frame
- *                     on its wire, whatever that CPU does
+ *      nettick_dev=   a card for heartbeats alone, which has no address and interrupts CPU 0 for frames on
+ *                     its wire, whatever that CPU does
  *      nettick=irq    without such a card: a shared card, the network's own, which carries data, too
  *
  * While a CPU idles, it takes the interrupts of a shared card as always (network.h), beats and data, and a
@@ -19,8 +19,9 @@
  *                                        data -> kept -> the next network_poll -> lwIP
  *      one idles:         card -> that CPU: network_poll, and beats by one IPI to all CPUs
  *
- * A flood costs CPU 0 at most one interrupt every `nettick_interrupts=`th of a second, of one ring at most.
- * A beat that follows a frame closely can be late by that time; a beat on a silent wire comes at once. With a
+ * A flood costs CPU 0 at most one interrupt every `nettick_interrupts=`th of a second, on either card, and
+ * each takes one ring of data at most, or 4 frames that look like beats, which cost more: they are hashed. A
+ * beat that follows a frame closely can be late by that time; a beat on a silent wire comes at once. With a
  * shared card CPU 0 may have to wait for the network's lock, while another CPU handles a frame or a segment.
  * A card for beats alone has a lock of its own.
  */
@@ -30,6 +31,7 @@
 #include "beat/beat_frame.h"
 #include "beat/log_page.h"
 #include "beat/nettick.h"
+#include "beat/node_keys.h"
 #include "lib/command_line.h"
 #include "lib/format.h"
 #include "net/device.h"
@@ -60,14 +62,18 @@ void beat_shared_release(struct network_device *device);
  * that idles takes it. Returns false if there was nothing. */
 bool beat_wire_interrupt(void);
 
-/* Sends what is due to the conductor: an answer to a beat, then pages of the node's flight log. Without
- * locks. */
+/* Sends what is due to the conductor: a request for keys, an answer to a beat, then pages of the node's
+ * flight log. Without locks. */
 void beat_frames_send(struct network_device *card);
+
+/* Requests keys until they have come. Called at boot, after network_start; `rest` waits for frames or a time.
+ */
+void beat_keys_await(void (*rest)(uint64_t until_ns));
 
 /* Returns whether something may be due. */
 static inline bool beat_frame_is_due(void)
 {
-    return nettick_answer_due() || log_page_is_due();
+    return nettick_answer_due() || log_page_is_due() || node_keys_wait();
 }
 
 /* What is left to do with a frame once the lock is released. */

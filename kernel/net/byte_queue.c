@@ -87,6 +87,12 @@ uint32_t byte_queue_append(struct byte_queue *queue, const void *bytes, uint32_t
     return done;
 }
 
+bool byte_queue_ends_line(const struct byte_queue *queue)
+{
+    /* The last byte stays in its piece, also when it has been consumed. */
+    return !queue->last || queue->last_at == 0 || queue->last->bytes[queue->last_at - 1] == '\n';
+}
+
 void byte_queue_consume(struct byte_queue *queue, uint64_t bytes)
 {
     SELF_CHECK(bytes <= queue->bytes);

@@ -43,6 +43,9 @@ bool byte_queue_reserve(struct byte_queue *queue, uint32_t bytes);
 /* Appends a copy. Returns how many bytes: fewer if memory runs out. */
 uint32_t byte_queue_append(struct byte_queue *queue, const void *bytes, uint32_t count);
 
+/* Returns whether the last byte that was added ends a line, or there has been none. */
+bool byte_queue_ends_line(const struct byte_queue *queue);
+
 /* Removes bytes at the beginning. Places taken before are void. */
 void byte_queue_consume(struct byte_queue *queue, uint64_t bytes);
 void byte_queue_free(struct byte_queue *queue);

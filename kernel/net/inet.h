@@ -51,6 +51,13 @@ int inet_stream_create(struct file *file);
 /* Makes `file`, which is unused and of a process that does not run yet, a socket that owns this stream. */
 struct stream;
 void inet_stream_adopt(struct file *file, struct process *process, struct stream *stream);
+
+/* Appends a line of the kernel's to what a program writes to such a socket, as a line of its own: whole, or
+ * not at all (inet_lines_dropped) if there is no room. While a thread still writes its line, and the program
+ * does not `end`, the line is sent after that. Any thread of its process. */
+void inet_stream_say(struct file *file, const char *line, size_t bytes, bool ends);
+extern uint64_t inet_lines_dropped;
+
 int inet_datagram_create(struct file *file, int type, int protocol);
 
 /* Reads the address of a program's sockaddr_in, in network byte order, and the port, in the host's. -EINVAL,

@@ -14,6 +14,7 @@
 #include "net/stream_state.h"
 #include "process/event.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
 #include "time/clock.h"
 #include "time/timespec.h"
 #include "lwip/priv/tcp_priv.h"
@@ -237,6 +238,24 @@ static int64_t stream_receive_call(struct file *file, struct socket_message *mes
 static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
 {
     return stream_shutdown(file->object, receiving, sending);
+}
+
+/* ---- Lines of the kernel ---- */
+
+uint64_t inet_lines_dropped;
+
+void inet_stream_say(struct file *file, const char *line, size_t bytes, bool ends)
+{
+    struct stream *stream = file->object;
+
+    network_lock();
+    while (stream->writing) { /* another thread copies, which ends soon */
+        network_unlock();
+        crosscall_serve();
+        network_lock();
+    }
+    inet_lines_dropped += !stream_line_add(stream, line, (uint32_t)bytes, ends);
+    network_unlock();
 }
 
 /* ---- Options ---- */

@@ -230,6 +230,14 @@ void network_processes_drop(void)
 
 /* ---- Start ---- */
 
+void network_node_id(char id[NETWORK_NODE_ID_BYTES])
+{
+    const uint8_t *address = (beat_card ? beat_card : network_device)->address;
+
+    for (unsigned i = 0; i < ETHERNET_ADDRESS_BYTES; i++)
+        format_text(id + 2 * i, 3, "%02x", address[i]);
+}
+
 /* Chooses the device: netdev=; else the one that PXE has booted from, as its loaders say; else the first with
  * a link; else the first. */
 static int device_choose(const struct command_line *line, struct network_device **out, struct message *why)

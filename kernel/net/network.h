@@ -35,6 +35,11 @@ int network_start(const struct command_line *line, struct message *why);
 /* Returns whether there is any device besides loopback. */
 bool network_has_device(void);
 
+/* Writes the node's id for tickets (docs/jobs.md): the Ethernet address of the card for beats, else of the
+ * network's, as 12 hexadecimal digits and a NUL. There must be a device. */
+#define NETWORK_NODE_ID_BYTES 13
+void network_node_id(char id[NETWORK_NODE_ID_BYTES]);
+
 void network_lock(void);
 void network_unlock(void);
 

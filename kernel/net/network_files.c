@@ -13,6 +13,7 @@
 #include "net/device.h"
 #include "net/interface.h"
 #include "net/memory.h"
+#include "net/inet.h"
 
 #define ROUTE_UP      1
 #define ROUTE_GATEWAY 2
@@ -110,6 +111,7 @@ static void counts_text(struct file *file)
              counts->link_changes, idle_counts.kept, idle_counts.polled);
     text_add(file, "loopback_packets %lu\nloopback_dropped %lu\nnetconsole_dropped %lu\n", loopback_packets,
              loopback_dropped, netconsole_dropped);
+    text_add(file, "messages_dropped %lu\n", inet_lines_dropped);
     for (unsigned which = 0; which < NETWORK_OWN; which++)
         text_add(file, "%s_bytes %lu\n", accounts[which],
                  network_account_bytes(network_account_own((enum network_own)which)));

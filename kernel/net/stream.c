@@ -71,6 +71,7 @@ static void stream_free(struct stream *stream)
     visit_end(stream);
     byte_queue_free(&stream->in);
     byte_queue_free(&stream->out);
+    byte_queue_free(&stream->held);
     binding_release(&tcp_bindings, &stream->connection.port);
     network_free(stream);
 }
@@ -154,7 +155,7 @@ static err_t sent(void *argument, struct tcp_pcb *pcb, u16_t bytes)
     (void)pcb;
     byte_queue_at(&stream->out, &stream->fed, &next); /* moves off a piece that is freed below */
     byte_queue_consume(&stream->out, smaller(bytes, stream->out.bytes - stream->unfed));
-    if (!stream->owned && stream->out.bytes == 0 && !stream->writing) {
+    if ((!stream->owned || stream->is_visitor) && stream->out.bytes == 0 && !stream->writing) {
         byte_queue_free(&stream->out);
         stream->fed = (struct byte_place){ 0 };
     }
@@ -206,12 +207,18 @@ static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
 
 /* ---- What connection.c calls ---- */
 
+/* Returns whether there is memory for what has come. A visitor for whom there is none replaces another one;
+ * its peer sends the bytes again. */
 static bool may_receive(struct connection *connection, unsigned bytes)
 {
     struct stream *stream = stream_of(connection);
 
     NETWORK_PAYER(connection->account);
-    return !stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes);
+    if (!stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes))
+        return true;
+    if (stream->is_visitor)
+        stream_visitor_dismiss();
+    return false;
 }
 
 static void pcb_lost(struct connection *connection)
@@ -249,9 +256,7 @@ static unsigned visitors_from(uint32_t address)
     return count;
 }
 
-/* Ends the oldest visitor of the peer that has more than the others, except those that the kernel is serving:
- * so one host does not keep the others out. */
-static void visitor_dismiss(void)
+void stream_visitor_dismiss(void)
 {
     struct stream *dismissed = NULL;
     unsigned highest = 0;
@@ -260,23 +265,35 @@ static void visitor_dismiss(void)
         struct stream *stream = LIST_OWNER(link, stream, visit);
         const unsigned count = visitors_from(stream->connection.ends.remote_address);
 
-        if (count > highest && (stream->listener || (!stream->owned && stream->connection.pcb))) {
+        if (count > highest && (stream->listener || stream->connection.pcb)) {
             dismissed = stream;
             highest = count;
         }
     }
-    if (dismissed)
+    if (!dismissed)
+        return;
+    visit_end(dismissed);
+    if (!dismissed->owned || dismissed->listener) {
         stream_dismiss(dismissed);
+        return;
+    }
+    connection_abort(&dismissed->connection);
+    if (!dismissed->reading)
+        byte_queue_free(&dismissed->in);
+    if (!dismissed->writing)
+        byte_queue_free(&dismissed->out);
 }
 
 static struct stream *visitor_make(void)
 {
-    struct stream *stream;
+    struct network_account *account = network_account_own(NETWORK_VISITORS);
+    struct stream *stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
 
-    if (visitor_count == STREAM_VISITORS_MAX)
-        visitor_dismiss();
-    if (visitor_count == STREAM_VISITORS_MAX ||
-        !(stream = stream_make(NULL, network_account_own(NETWORK_VISITORS))))
+    if (!stream) {
+        stream_visitor_dismiss();
+        stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
+    }
+    if (!stream)
         return NULL;
     stream->is_visitor = true;
     list_append(&visitors, &stream->visit);
@@ -629,6 +646,7 @@ static void connection_end(struct stream *stream, bool abort)
     bool lost = abort || stream->in.bytes > 0;
 
     byte_queue_free(&stream->in);
+    stream_held_send(stream);
     stream->send_ended = true;
     connection_enter(connection);
     if (pcb->state == SYN_SENT)

@@ -26,6 +26,10 @@ struct stream;
 int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
                 uint64_t deadline_ns);
 
+/* Begins that without waiting, so that several connections are made at once. Until there is one, stream_write
+ * returns -EAGAIN. */
+int stream_open_begin(struct process *process, struct stream **out, uint32_t address, uint16_t port);
+
 /* Listens at a port of all of the node's addresses, for the kernel itself. Connections have `room` bytes in
  * either direction. -EADDRINUSE, -ENOMEM. */
 int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room);
@@ -36,7 +40,7 @@ struct stream *stream_accept(struct stream *listener);
 /* Makes a visitor a connection like others: it gets the listener's room, and the kernel's account pays from
  * now on. A visitor is a connection to a listener of the kernel's: the account NETWORK_VISITORS pays for it,
  * it has little room, and there are at most STREAM_VISITORS_MAX. A new one replaces the oldest of the peer
- * that has more than the others. */
+ * that has more than the others, also one that has been accepted: its stream has ended then. */
 #define STREAM_VISITORS_MAX 16
 void stream_trust(struct stream *stream);
 
@@ -53,6 +57,9 @@ extern void (*stream_watch_hook)(void);
  * deadline has come, -ECONNRESET, -EPIPE, -ETIMEDOUT (the peer does not acknowledge), -EINTR. */
 int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, uint64_t deadline_ns);
 int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns);
+
+/* Copies what stream_read would return without waiting, and leaves it to be read. */
+int64_t stream_peek(struct stream *stream, void *bytes, uint64_t count);
 
 /* Waits until stream_read would not return -EAGAIN; with `write_too`, until one of the two would not. Returns
  * 0, -EAGAIN if the deadline has come, -EINTR. */

@@ -25,8 +25,7 @@ static int open_wait(struct stream *stream, uint64_t deadline_ns)
     return error == -EINTR ? -EINTR : -ETIMEDOUT;
 }
 
-int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
-                uint64_t deadline_ns)
+int stream_open_begin(struct process *process, struct stream **out, uint32_t address, uint16_t port)
 {
     struct stream *stream = stream_create(process);
 
@@ -37,12 +36,20 @@ int stream_open(struct process *process, struct stream **out, uint32_t address, 
     network_lock();
     int error = stream_connect_begin(stream, lwip_htonl(address), port);
     network_unlock();
-    if (!error)
-        error = open_wait(stream, deadline_ns);
     if (error)
         stream_end(stream, true);
     else
         *out = stream;
+    return error;
+}
+
+int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
+                uint64_t deadline_ns)
+{
+    int error = stream_open_begin(process, out, address, port);
+
+    if (!error && (error = open_wait(*out, deadline_ns)))
+        stream_end(*out, true);
     return error;
 }
 
@@ -72,6 +79,13 @@ int64_t stream_write(struct stream *stream, const void *bytes, uint64_t count, u
 int64_t stream_read(struct stream *stream, void *bytes, uint64_t count, uint64_t deadline_ns)
 {
     return kernel_move(stream, bytes, count, deadline_ns, false);
+}
+
+int64_t stream_peek(struct stream *stream, void *bytes, uint64_t count)
+{
+    struct stream_bytes kernel = { .kernel = bytes };
+
+    return stream_receive(stream, &kernel, count, true);
 }
 
 int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)

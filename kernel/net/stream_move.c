@@ -17,6 +17,7 @@
 #include "lwip/priv/tcp_priv.h"
 
 #define RECEIVED_MAX 16384 /* bytes that are read before the peer learns of the room */
+#define LINES_ROOM   4096  /* for lines of the kernel, beyond the program's room */
 
 static int copy(struct stream_bytes *bytes, void *kernel, uint64_t count, bool to_caller)
 {
@@ -100,7 +101,7 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
         stream->reading = true;
         result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
         stream->reading = false;
-        if (stream->in.bytes > 0)
+        if (stream->in.bytes > 0 && !(peek && stream->is_kernel))
             stream_changed(stream); /* other threads may have found it busy */
     }
     return result;
@@ -124,7 +125,12 @@ static uint32_t room_find(struct stream *stream, char **to)
         stream->socket.send_room > stream->out.bytes ? stream->socket.send_room - stream->out.bytes : 0;
 
     NETWORK_PAYER(stream->connection.account);
-    return room ? (uint32_t)smaller(room, byte_queue_room(&stream->out, to)) : 0;
+    uint32_t found = room ? byte_queue_room(&stream->out, to) : 0;
+    if (room && !found && stream->is_visitor) {
+        stream_visitor_dismiss();
+        found = byte_queue_room(&stream->out, to);
+    }
+    return (uint32_t)smaller(room, found);
 }
 
 static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more)
@@ -147,6 +153,7 @@ static int64_t send_locked(struct stream *stream, struct stream_bytes *from, uin
         stream->more = done < count || more;
         connection_flush(&stream->connection);
     }
+    stream->is_cut = done < count && !error;
     if (done < count && !more && stream->more) {
         stream->more = false;
         connection_flush(&stream->connection);
@@ -169,10 +176,51 @@ int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t c
         if (result == 0 && count > 0)
             result = send_locked(stream, from, count, more);
         stream->writing = false;
+        if (stream->held.bytes > 0 && !stream->is_cut)
+            stream_held_send(stream);
         if (stream->out.bytes < stream->socket.send_room)
             stream_changed(stream);
     }
     return result;
+}
+
+/* ---- Lines of the kernel ---- */
+
+/* Appends bytes to `out`, after a newline if it ends within a line: all of them, or nothing. */
+static bool out_append(struct stream *stream, const char *bytes, uint32_t count)
+{
+    const uint32_t before = !byte_queue_ends_line(&stream->out);
+
+    if (!byte_queue_reserve(&stream->out, before + count))
+        return false;
+    byte_queue_append(&stream->out, "\n", before);
+    byte_queue_append(&stream->out, bytes, count);
+    stream->unfed += before + count;
+    connection_flush(&stream->connection);
+    return true;
+}
+
+void stream_held_send(struct stream *stream)
+{
+    struct byte_place place = { 0 };
+    char *from;
+    uint32_t bytes = byte_queue_at(&stream->held, &place, &from); /* all: they are one piece */
+
+    NETWORK_PAYER(stream->connection.account);
+    if (bytes > 0 && out_append(stream, from, bytes))
+        byte_queue_free(&stream->held);
+}
+
+bool stream_line_add(struct stream *stream, const char *line, uint32_t bytes, bool ends)
+{
+    NETWORK_PAYER(stream->connection.account);
+    if (stream->state != STREAM_OPEN || stream->send_ended)
+        return false;
+    if (stream->is_cut && !ends)
+        return stream->held.bytes + bytes <= BYTE_PIECE_BYTES &&
+               byte_queue_append(&stream->held, line, bytes) > 0;
+    stream_held_send(stream);
+    return stream->out.bytes <= stream->socket.send_room + LINES_ROOM && out_append(stream, line, bytes);
 }
 
 /* ---- Readiness, waiting ---- */

@@ -54,6 +54,7 @@ struct stream {
     bool reading;      /* a thread copies from `in` */
     bool writing;      /* … into `out` */
     bool more;         /* a call will add to `out` at once */
+    bool is_cut;       /* the last write found too little room, and may go on */
     bool corked;       /* the program says that it will add to `out` */
     bool no_delay, keep_alive;
     uint8_t time_to_live, type_of_service;
@@ -62,7 +63,8 @@ struct stream {
     int error;        /* negative, pending */
     uint64_t changes; /* number of changes of its readiness */
     struct byte_queue in, out;
-    struct byte_place fed; /* lwIP has the bytes of `out` up to here */
+    struct byte_queue held; /* lines of the kernel, which go into `out` after a write that is_cut */
+    struct byte_place fed;  /* lwIP has the bytes of `out` up to here */
     uint64_t unfed;
     struct stream *listener; /* the listener that it has come to, until it is accepted */
     struct list_link queued; /* in one of the listener's lists: */
@@ -98,6 +100,11 @@ int stream_listen(struct stream *stream, unsigned backlog);
 int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t count, bool peek);
 int64_t stream_send(struct stream *stream, struct stream_bytes *from, uint64_t count, bool more);
 
+/* Appends a line of the kernel's to `out` or `held`; false: there is no room. With held lines, appends those
+ * to `out`. The caller holds the lock, and no thread is `writing`. */
+bool stream_line_add(struct stream *stream, const char *line, uint32_t bytes, bool ends);
+void stream_held_send(struct stream *stream);
+
 /* Applies options after one was changed. The caller holds the lock. */
 void stream_configure(struct stream *stream);
 
@@ -109,6 +116,11 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns);
 
 /* Wakes the threads that wait for the stream, because it has changed. The caller holds the lock. */
 void stream_changed(struct stream *stream);
+
+/* Ends the oldest visitor of the peer that has more than the others: so one host does not keep the others
+ * out. Frees its memory; the stream of one that the kernel has accepted stays until the kernel ends it. The
+ * caller holds the lock. */
+void stream_visitor_dismiss(void);
 
 /* Takes the pending error. The caller holds the lock. */
 int stream_error_take(struct stream *stream);

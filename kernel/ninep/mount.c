@@ -403,6 +403,11 @@ static int ninep_open_path(struct mount_call *call, unsigned flags, uint32_t mod
     return (int)perform(&query, open_once);
 }
 
+static void ninep_user_set(struct mount *mount, uint32_t user)
+{
+    ninep_session_user_set(&((struct ninep_mount *)mount)->session, user); /* the first member */
+}
+
 const struct mount_operations ninep_operations = {
     .open = ninep_open_path,
     .status = ninep_status,
@@ -424,6 +429,7 @@ const struct mount_operations ninep_operations = {
     .lock_get = ninep_file_lock_get,
     .path = ninep_file_path,
     .close = ninep_file_close,
+    .user_set = ninep_user_set,
 };
 
 /* ---- Mounts ---- */

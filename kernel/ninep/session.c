@@ -14,7 +14,8 @@
 
 #define PAUSE_MIN_NS 5000000ULL
 #define PAUSE_MAX_NS 1000000000ULL
-#define PIECES_MAX   64 /* pieces from the transport, in one turn of receiving */
+#define DEAD_NS      2000000000ULL /* time limit for an attempt at a server that the console calls dead */
+#define PIECES_MAX   64            /* pieces from the transport, in one turn of receiving */
 #define BUFFER_BYTES 512
 
 static uint64_t earlier(uint64_t a, uint64_t b)
@@ -475,6 +476,7 @@ static int greet(struct ninep_session *session, struct message *why)
     error = ninep_call(session, &request, session->generation);
     if (greeting_is_lost(session, error, why))
         return error;
+    session->is_refused = error != 0;
     if (error)
         return message_set(why, error, "it does not export %s to user %u (error %d)", session->export,
                            session->user, -error);
@@ -486,6 +488,7 @@ static int connect_once(struct ninep_session *session, uint64_t deadline_ns, str
     int error = ninep_transport_open(&session->transport, deadline_ns);
 
     session->greeting_deadline_ns = deadline_ns;
+    session->is_refused = false;
     if (error)
         return message_set(why, error, "no connection (error %d)", -error);
     spin_lock(&session->lock);
@@ -573,6 +576,8 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
         bool connects = !is_up && !is_late && !session->is_connecting;
         *generation = session->generation;
         session->is_connecting |= connects;
+        if (session->is_dead)
+            deadline_ns = earlier(deadline_ns, ninep_now_ns() + DEAD_NS);
         spin_unlock(&session->lock);
         if (is_up)
             return 0;
@@ -580,10 +585,24 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
             break;
         if (connects && ninep_session_connect(session, deadline_ns, &why) == 0)
             continue;
+        if (connects && session->is_refused) { /* another attempt would be refused, too */
+            ninep_say(session->source, why.text);
+            return -EACCES;
+        }
         ninep_sleep(&sleeper, earlier(ninep_now_ns() + pause_ns, deadline_ns));
         pause_ns = earlier(2 * pause_ns, PAUSE_MAX_NS);
     }
     return dead(session);
+}
+
+void ninep_session_user_set(struct ninep_session *session, uint32_t user)
+{
+    if (session->user == user)
+        return;
+    spin_lock(&session->lock);
+    session->user = user;
+    session_break(session, -ECONNRESET);
+    spin_unlock(&session->lock);
 }
 
 /* ---- Fids ---- */

@@ -61,7 +61,7 @@ struct ninep_session {
     struct ninep_transport transport;
     const char *source, *export;
     uint64_t timeout_ns;
-    uint32_t user;
+    uint32_t user; /* set between jobs */
     /* Under the lock. */
     struct spinlock lock;
     enum ninep_state state;
@@ -71,6 +71,7 @@ struct ninep_session {
     uint32_t attempts;
     uint64_t greeting_deadline_ns;
     bool is_connecting, is_sending, is_receiving, is_watched;
+    bool is_refused;   /* the server has refused the user at the last attempt */
     bool is_dead;      /* the console has been told */
     unsigned inside;   /* threads that use the transport now */
     struct list queue; /* what is to be sent; the first perhaps in part */
@@ -97,13 +98,16 @@ static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_
                                    .reply_capacity = reply_bytes };
 }
 
-/* Waits for a connection, at most until the deadline. Returns 0 or -EIO. *generation becomes the connection's
- * generation; fids are valid only within one generation. */
+/* Waits for a connection, at most until the deadline. Returns 0; -EIO; -EACCES if the server refuses the
+ * user. *generation becomes the connection's generation; fids are valid only within one generation. */
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation);
 
 /* Makes one attempt at a connection; `why` says why it failed. Called at boot, or by the thread that has set
  * is_connecting. */
 int ninep_session_connect(struct ninep_session *session, uint64_t deadline_ns, struct message *why);
+
+/* Sets the user for whom the export is attached. If it is another one, the next call connects again. */
+void ninep_session_user_set(struct ninep_session *session, uint32_t user);
 
 /* Hands a request over. Its fids were allocated in `generation`. */
 void ninep_submit(struct ninep_session *session, struct ninep_request *request, uint32_t generation);

@@ -40,7 +40,6 @@ struct posix_timer {
 struct process_timers {
     struct spinlock lock; /* guards these; taken before the process's lock and the signals' */
     bool some_set;        /* one has been set so far: a change of an action must search them */
-    bool limit_logged;    /* the log says that a program needs more than POSIX_TIMERS_MAX */
     struct posix_timer all[POSIX_TIMERS_MAX + 1]; /* the last one: setitimer's ITIMER_REAL, alarm */
 };
 

@@ -11,13 +11,16 @@
 #include "debug/symbols.h"
 #include "lib/errno.h"
 #include "lib/format.h"
+#include "lib/kstring.h"
 #include "mm/page.h"
 #include "time/clock.h"
 
+#define detail(...)     process_report(REPORT_DETAIL, __VA_ARGS__)
 #define STATUS_SIGNALED 128
 #define RESOURCES       16 /* that getrlimit numbers */
 
 unsigned process_rank_count;
+struct credentials process_credentials;
 
 static struct process *processes[PROCESSES_MAX]; /* by rank; NULL before its start */
 void (*process_end_hook)(struct process *process) __attribute__((noreturn));
@@ -153,6 +156,32 @@ void processes_drop(void)
         __atomic_store_n(&processes[rank], NULL, __ATOMIC_RELEASE);
 }
 
+/* ---- Ranks that are tied ---- */
+
+static unsigned tied_count; /* atomic */
+static unsigned left;       /* 1 + the status of a rank that has ended and was never tied; atomic */
+
+unsigned process_tie_set(bool on)
+{
+    struct process *process = arch_process();
+    const enum process_tie to = on ? TIE_ON : TIE_OFF;
+    const enum process_tie before = __atomic_exchange_n(&process->tie, to, __ATOMIC_SEQ_CST);
+
+    if (on && before != TIE_ON)
+        __atomic_add_fetch(&tied_count, 1, __ATOMIC_SEQ_CST);
+    if (!on && before == TIE_ON)
+        __atomic_sub_fetch(&tied_count, 1, __ATOMIC_SEQ_CST);
+    return on ? __atomic_load_n(&left, __ATOMIC_SEQ_CST) : 0;
+}
+
+bool process_ends_others(const struct process *process, unsigned status)
+{
+    if (process->tie != TIE_NEVER)
+        return process->tie == TIE_ON;
+    __atomic_store_n(&left, 1 + status, __ATOMIC_SEQ_CST); /* then look for ties; a tie does the reverse */
+    return __atomic_load_n(&tied_count, __ATOMIC_SEQ_CST) > 0;
+}
+
 struct process *process_of_memory(uint64_t physical)
 {
     for (unsigned rank = 0; rank <= process_rank_count; rank++) {
@@ -200,6 +229,30 @@ int process_limit(uint64_t resource, struct linux_rlimit *limit)
 
 /* ---- Reports ---- */
 
+void process_report(unsigned kind, const char *format, ...)
+{
+    struct process *process = arch_process();
+    const uint64_t bit = 1ULL << kind % 64;
+    char line[512];
+    size_t bytes = format_text(line, sizeof(line), CONSOLE_PREFIX);
+    va_list arguments;
+
+    if (kind < REPORT_END && __atomic_fetch_or(&process->reported[kind / 64], bit, __ATOMIC_RELAXED) & bit)
+        return;
+    if (kind != REPORT_DETAIL)
+        bytes += format_text(line + bytes, sizeof(line) - bytes, "%s (%s)", process->title, process->name);
+    va_start(arguments, format);
+    bytes += format_va(line + bytes, sizeof(line) - bytes, format, arguments);
+    va_end(arguments);
+    bytes = smaller(bytes, sizeof(line) - 2);
+    memcpy(line + bytes, "\n", 2);
+    kernel_print("%s", line + sizeof(CONSOLE_PREFIX) - 1);
+    if (process->say)
+        process->say(process->messages, line, bytes + 1, kind >= REPORT_END);
+    else
+        console_message(line, bytes + 1);
+}
+
 /* Prints what an address is to the program. */
 static void address_describe(struct process *process, uint64_t address)
 {
@@ -207,20 +260,20 @@ static void address_describe(struct process *process, uint64_t address)
     const uint64_t near_stack = 1 << 20;
 
     if (address < process->stack_low && process->stack_low - address <= near_stack)
-        kernel_print("  the stack has overflowed: its %lu KiB end at %#lx; give it more with stack=SIZE\n",
-                     (process->stack_high - process->stack_low) / 1024, process->stack_low);
+        detail("  the stack has overflowed: its %lu KiB end at %#lx; give it more with stack=SIZE",
+               (process->stack_high - process->stack_low) / 1024, process->stack_low);
     else if (address >= ARCH_USER_LIMIT)
-        kernel_print("  that address is above all user memory\n");
+        detail("  that address is above all user memory");
     else if (address < ARCH_PAGE)
-        kernel_print("  that is a NULL pointer, or near one\n");
+        detail("  that is a NULL pointer, or near one");
     else if (vm_beyond_object(&process->vm, address))
-        kernel_print("  a file is mapped there that ended before this address when it was mapped\n");
+        detail("  a file is mapped there that ended before this address when it was mapped");
     else if (vm_find(&process->vm, address, &area))
-        kernel_print("  that lies in %#lx-%#lx %s%s%s %s\n", area.start, area.end,
-                     area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
-                     area.rights & RIGHT_EXECUTE ? "x" : "-", area.name[0] ? area.name : "anonymous");
+        detail("  that lies in %#lx-%#lx %s%s%s %s", area.start, area.end,
+               area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
+               area.rights & RIGHT_EXECUTE ? "x" : "-", area.name[0] ? area.name : "anonymous");
     else
-        kernel_print("  nothing is mapped there\n");
+        detail("  nothing is mapped there");
 }
 
 /* Prints the function that an instruction of the program is in, by its file's symbols, as linked. */
@@ -232,15 +285,10 @@ static void instruction_describe(const struct process *process, uint64_t address
     if (address < image->low || address >= image->high)
         return;
     if (symbol_find(image->file, image->file_bytes, address - image->bias, &symbol))
-        kernel_print("  in %s+0x%lx (%#lx as linked)\n", symbol.name, symbol.offset, address - image->bias);
+        detail("  in %s+0x%lx (%#lx as linked)", symbol.name, symbol.offset, address - image->bias);
     else
-        kernel_print("  in the program, at %#lx as linked; its file names no function there\n",
-                     address - image->bias);
-}
-
-static bool is_commanded(const struct signal_info *info)
-{
-    return info->signal == SIGNAL_KILL && info->code == SIGNAL_BY_KERNEL;
+        detail("  in the program, at %#lx as linked; its file names no function there",
+               address - image->bias);
 }
 
 /* Writes where a signal that ends its process came from, in words that follow its name. */
@@ -248,17 +296,17 @@ static void origin_describe(const struct process *process, const struct signal_i
                             size_t bytes)
 {
     bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
+    const uint64_t rank = info->sender.pid - (uint64_t)PID_FIRST;
+    const struct process *sender = rank < PROCESSES_MAX ? process_ended((unsigned)rank) : NULL;
 
-    if (is_commanded(info))
-        format_text(text, bytes, ", which tacetrun or the conductor commanded");
-    else if (is_timer)
+    if (is_timer)
         format_text(text, bytes, ", from its own timer");
     else if (info->code > 0)
         format_text(text, bytes, ": a fault whose handler another thread has removed");
     else if (info->sender.pid == process->pid || info->sender.pid < PID_FIRST)
         format_text(text, bytes, ", which it sent itself");
     else
-        format_text(text, bytes, ", which rank %lu sent", info->sender.pid - (uint64_t)PID_FIRST);
+        format_text(text, bytes, ", which %s sent", sender ? sender->title : "another process");
 }
 
 _Noreturn void process_kill(const struct signal_info *info, const void *frame)
@@ -267,10 +315,13 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
     uint64_t instruction = arch_frame_instruction(frame);
     char origin[64];
 
-    origin_describe(process, info, origin, sizeof(origin));
-    kernel_print("%s (%s) ended by %s%s\n", process->title, process->name, signal_name(info->signal), origin);
-    if (!is_commanded(info)) {
-        kernel_print("  at instruction %#lx\n", instruction);
+    if (info->signal == SIGNAL_KILL && info->code == SIGNAL_BY_KERNEL) { /* its user is told elsewhere */
+        kernel_print("%s (%s) ended by SIGKILL, %s\n", process->title, process->name,
+                     process->tie == TIE_ON ? "like all ranks" : "which tacetrun or the conductor commanded");
+    } else {
+        origin_describe(process, info, origin, sizeof(origin));
+        process_report(REPORT_END, " ended by %s%s", signal_name(info->signal), origin);
+        detail("  at instruction %#lx", instruction);
         instruction_describe(process, instruction);
         arch_registers_print(frame);
     }
@@ -298,13 +349,12 @@ void trap_user_fault(const struct fault *reported)
     }
     if (signal_fault(&fault))
         return;
-    kernel_print("%s (%s) ended by %s: %s\n", process->title, process->name, signal_name(fault.signal),
-                 fault.cause);
+    process_report(REPORT_END, " ended by %s: %s", signal_name(fault.signal), fault.cause);
     if (fault.has_address) {
-        kernel_print("  at instruction %#lx, address %#lx\n", fault.instruction, fault.address);
+        detail("  at instruction %#lx, address %#lx", fault.instruction, fault.address);
         address_describe(process, fault.address);
     } else {
-        kernel_print("  at instruction %#lx\n", fault.instruction);
+        detail("  at instruction %#lx", fault.instruction);
     }
     instruction_describe(process, fault.instruction);
     arch_registers_print(fault.frame);

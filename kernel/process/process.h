@@ -8,6 +8,7 @@
 #ifndef TACET_PROCESS_H
 #define TACET_PROCESS_H
 
+#include "lib/credentials.h"
 #include "lib/linux_abi.h"
 #include "mm/memplan.h"
 #include "mm/page_pool.h"
@@ -27,8 +28,13 @@
 #define PROCESSES_MAX      (MEMPLAN_RANKS_MAX + 1) /* ranks, and the service */
 #define PROCESS_LINE_BYTES 1024                    /* longer lines of a rank may be mixed with others' */
 
+/* Kinds of lines for the user. A process writes one line of each kind below REPORT_END (syscall/syscall.h);
+ * other lines each time, DETAIL without the rank and the program's name. */
+enum report { REPORT_END = 640, REPORT_DETAIL };
+
 #define FILE_DESCRIPTORS_MAX 256 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
 
+struct file;
 struct file_table;
 struct inode;
 struct rank_timer;
@@ -47,6 +53,9 @@ struct process_image {
     uint64_t file_bytes;
 };
 
+/* Whether a rank's end ends the others (PR_TACET_TIE of tacet.h). */
+enum process_tie { TIE_NEVER, TIE_ON, TIE_OFF };
+
 struct process {
     uint64_t pid;
     unsigned rank;                  /* the service has process_rank_count */
@@ -55,12 +64,12 @@ struct process {
     struct cpu_mask cpus; /* its rank's CPUs */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     struct list threads;
-    unsigned thread_count;                /* threads in `threads`, or about to be there */
-    struct list threads_free;             /* structures and stacks to use again */
-    bool ending;                          /* all threads are to end with exit_status */
-    bool has_ended;                       /* all threads have ended */
-    bool threads_refused, memory_refused; /* was logged already */
+    unsigned thread_count;    /* threads in `threads`, or about to be there */
+    struct list threads_free; /* structures and stacks to use again */
+    bool ending;              /* all threads are to end with exit_status */
+    bool has_ended;           /* all threads have ended */
     unsigned exit_status;
+    enum process_tie tie;
     uint64_t start_ns;
     struct cpu_time ended_time; /* time of threads that have ended */
     struct process_signals signals;
@@ -73,7 +82,12 @@ struct process {
     struct vm vm;
     struct network_account *network; /* net/memory.h; NULL: none yet */
     struct file_table *files;
-    struct rank_timer *connections; /* timer of its network connections; NULL: it has had none */
+    /* Writes a line of process_report to where standard error led at the start, kept with a reference;
+     * `ends`: the process is about to end. NULL: lines go to the port of standard error. */
+    void (*say)(struct file *to, const char *line, size_t bytes, bool ends);
+    struct file *messages;
+    uint64_t reported[REPORT_END / 64]; /* a bit for each kind that was written already */
+    struct rank_timer *connections;     /* timer of its network connections; NULL: it has had none */
     struct tree *tree;
     struct inode *directory; /* the current directory, with a reference; the tree's lock guards it */
     uint32_t directory_tid;  /* as path_lookup.tid; the tree's lock guards it */
@@ -96,6 +110,10 @@ struct process {
 
 /* The ranks of the job, each of which is one process. Set once at boot, before the first process exists. */
 extern unsigned process_rank_count;
+
+/* Whom the job belongs to; root without a launcher. Reported to programs, it restricts nothing on the node.
+ * Set between jobs. */
+extern struct credentials process_credentials;
 
 /* Makes the process of a rank, or the service (rank process_rank_count), in its own slice, without files and
  * threads. `name` is argv[0]; its last component names the process. -ENOMEM with `why`. */
@@ -132,6 +150,16 @@ static inline unsigned process_exit_status(const struct process *process)
     __atomic_thread_fence(__ATOMIC_ACQUIRE); /* it was stored before `ending` */
     return process->exit_status;
 }
+
+/* Writes a line about this CPU's process for its user: on the console, and on standard error, where it does
+ * not wait for room. The line begins with the rank and the program's name. No locks held. */
+__attribute__((format(printf, 2, 3))) void process_report(unsigned kind, const char *format, ...);
+
+/* Ties this CPU's process to the other ranks, or unties it, and returns what PR_TACET_TIE does. */
+unsigned process_tie_set(bool on);
+
+/* Returns whether the end of this process with this status is to end the other ranks. */
+bool process_ends_others(const struct process *process, unsigned status);
 
 /* Ends this thread's process: all its threads. */
 _Noreturn void process_exit(unsigned status);

@@ -126,12 +126,11 @@ static void handler_begin(struct thread *thread, void *frame, const struct signa
     }
     if (arch_signal_enter(frame, &signal, &place)) {
         if (place)
-            kernel_print("%s (%s): the stack ends before %#lx, where the frame of %s would begin\n",
-                         thread->process->title, thread->process->name, place, signal_name(info->signal));
+            process_report(REPORT_END, ": the stack ends before %#lx, where the frame of %s would begin",
+                           place, signal_name(info->signal));
         else
-            kernel_print("%s (%s): no room on the signal stack at %#lx, %lu bytes, for %s\n",
-                         thread->process->title, thread->process->name, signals->stack.base,
-                         signals->stack.bytes, signal_name(info->signal));
+            process_report(REPORT_END, ": no room on the signal stack at %#lx, %lu bytes, for %s",
+                           signals->stack.base, signals->stack.bytes, signal_name(info->signal));
         frame_fault(frame, info->signal, "no room on the stack for the handler of a signal");
         return;
     }

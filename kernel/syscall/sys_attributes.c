@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_attributes.c: system calls that set the attributes of files: permissions, owners, times. Attributes are
- * stored and reported (sys_status.c); every rank is root, so they forbid nothing.
+ * stored and reported (sys_status.c); they forbid nothing.
  */
 #include "arch.h"
 #include "fs/path.h"

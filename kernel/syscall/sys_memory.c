@@ -5,7 +5,6 @@
  * the latter only check their arguments.
  */
 #include "arch.h"
-#include "debug/console.h"
 #include "fs/file.h"
 #include "lib/errno.h"
 #include "debug/klog.h"
@@ -30,19 +29,20 @@ static int rights_from(uint64_t protection, unsigned *rights)
     return 0;
 }
 
-/* Answers a call with -ENOMEM. Logs, once per process, if memory was lacking: -ENOMEM can also mean that a
- * range lies outside of the address space. With its tables and what rounding adds, the call needed at most
- * `bytes`, 1/256 of them and a large page. `what` is the call, and a word before the size ("mmap of"). */
+/* Answers a call with -ENOMEM. Reports it, once per process, if memory was lacking: -ENOMEM can also mean
+ * that a range lies outside of the address space. With its tables and what rounding adds, the call needed at
+ * most `bytes`, 1/256 of them and a large page. `what` is the call, and a word before the size ("mmap of").
+ */
 __attribute__((cold, noinline)) static long refuse(const char *what, uint64_t bytes)
 {
     struct process *process = arch_process();
     uint64_t free = page_pool_free_bytes(&process->pages), needed = smaller(bytes, ARCH_USER_LIMIT);
 
     needed += needed / 256 + ARCH_LARGE_PAGE;
-    if (needed > free && !__atomic_exchange_n(&process->memory_refused, true, __ATOMIC_RELAXED))
-        kernel_print("%s (%s): %s %lu MiB refused, %lu MiB free; give the node more memory, or run "
-                     "fewer ranks\n",
-                     process->title, process->name, what, bytes / MIB + (bytes % MIB != 0), free / MIB);
+    if (needed > free)
+        process_report(REFUSAL_MEMORY,
+                       ": %s %lu MiB refused, %lu MiB free; give the node more memory, or run fewer ranks",
+                       what, bytes / MIB + (bytes % MIB != 0), free / MIB);
     return -ENOMEM;
 }
 

@@ -43,7 +43,7 @@ static int credentials_read(struct socket_control *control, uint64_t address, ui
     control->process = words[0];
     if (!process_find(words[0]))
         return -ESRCH;
-    return words[1] || words[2] ? -EPERM : 0;
+    return words[1] == process_credentials.uid && words[2] == process_credentials.gid ? 0 : -EPERM;
 }
 
 static int packet_info_read(struct socket_control *control, uint64_t address, uint64_t bytes)
@@ -157,7 +157,8 @@ static void control_write(struct control_room *room, const struct socket_control
         control_item_write(room, SOL_SOCKET, SO_TIMESTAMP, &time, sizeof(time));
     }
     if (control->has_credentials) {
-        const uint32_t credentials[3] = { control->process, 0, 0 };
+        const uint32_t credentials[3] = { control->process, process_credentials.uid,
+                                          process_credentials.gid };
 
         control_item_write(room, SOL_SOCKET, SCM_CREDENTIALS, credentials, sizeof(credentials));
     }

@@ -2,9 +2,9 @@
 /*
  * sys_process.c: system calls about a process and the system that it sees: exit, limits, uname, sysinfo,
  * getrandom; about its identity: its number, its process group and session, its users and groups
- * (credentials(7)); and about children, of which it has none (wait(2)). A rank is root, leads a process group
- * and a session of its own, and none of this can change. Calls whose answer is always the same are rows of
- * syscalls.def.
+ * (credentials(7)); and about children, of which it has none (wait(2)). A rank belongs to the job's user
+ * (process_credentials), leads a process group and a session of its own, and none of this can change. Calls
+ * whose answer is always the same are rows of syscalls.def.
  */
 #include "arch.h"
 #include "fs/file.h"
@@ -116,44 +116,47 @@ long sys_setpgid(uint64_t pid, uint64_t group)
 
 /* ---- Users and groups ---- */
 
-long sys_getresuid(uint64_t real, uint64_t effective, uint64_t saved)
+int ids_write(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved)
 {
-    const uint32_t root = 0;
-
-    if (user_write(real, &root, sizeof(root)) || user_write(effective, &root, sizeof(root)))
+    if (user_write(real, &id, sizeof(id)) || user_write(effective, &id, sizeof(id)))
         return -EFAULT;
-    return user_write(saved, &root, sizeof(root));
+    return user_write(saved, &id, sizeof(id));
 }
 
-/* Returns whether setting an identity changes nothing: to root, or to -1 in calls that set several at
- * once. */
-static bool is_unchanged(uint64_t id)
+int id_set(uint32_t id, uint64_t to)
 {
-    return (uint32_t)id == 0 || (uint32_t)id == UINT32_MAX;
-}
-
-long sys_setuid(uint64_t id)
-{
-    if ((uint32_t)id == UINT32_MAX)
+    if ((uint32_t)to == UINT32_MAX)
         return -EINVAL;
-    return (uint32_t)id ? -EPERM : 0;
+    return (uint32_t)to == id ? 0 : -EPERM;
 }
 
-long sys_setresuid(uint64_t real, uint64_t effective, uint64_t saved)
+static bool is_unchanged(uint32_t id, uint64_t to)
 {
-    return is_unchanged(real) && is_unchanged(effective) && is_unchanged(saved) ? 0 : -EPERM;
+    return (uint32_t)to == id || (uint32_t)to == UINT32_MAX;
 }
 
-/* Answers that there are no supplementary groups. */
-long sys_getgroups(uint64_t count)
+int ids_set(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved)
 {
-    return (int32_t)count < 0 ? -EINVAL : 0;
+    return is_unchanged(id, real) && is_unchanged(id, effective) && is_unchanged(id, saved) ? 0 : -EPERM;
+}
+
+long sys_getgroups(uint64_t count, uint64_t buffer)
+{
+    const unsigned groups = process_credentials.group_count;
+
+    if ((int32_t)count < 0 || ((uint32_t)count && (uint32_t)count < groups))
+        return -EINVAL;
+    if ((uint32_t)count && user_write(buffer, process_credentials.groups, groups * sizeof(uint32_t)))
+        return -EFAULT;
+    return groups;
 }
 
 long sys_setgroups(uint64_t count)
 {
     const uint32_t max = 65536; /* NGROUPS_MAX */
 
+    if (process_credentials.uid)
+        return -EPERM;
     if ((uint32_t)count > max)
         return -EINVAL;
     return (uint32_t)count ? -EPERM : 0;

@@ -170,7 +170,8 @@ static struct signal_info info_of(uint64_t signal, int32_t code)
 {
     return (struct signal_info){ .signal = (int32_t)signal,
                                  .code = code,
-                                 .sender = { .pid = (uint32_t)arch_process()->pid } };
+                                 .sender = { .pid = (uint32_t)arch_process()->pid,
+                                             .uid = process_credentials.uid } };
 }
 
 /* Sends a signal to a process. Signal 0 only checks that the process exists. */

@@ -5,7 +5,6 @@
  */
 #include "arch.h"
 #include "time/timer.h"
-#include "debug/console.h"
 #include "lib/errno.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -27,12 +26,13 @@ static int flags_check(uint64_t flags)
         ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM)))
         return -EINVAL;
     if (!(flags & CLONE_THREAD))
-        return (int)syscall_refuse("clone", "a program cannot start another process");
+        return (int)syscall_refuse(REFUSAL_FORK, "fork",
+                                   "a rank cannot start another process, so system and popen fail, too");
     if ((flags & thread) != thread)
-        return (int)syscall_refuse("clone",
+        return (int)syscall_refuse(REFUSAL_THREAD_KIND, "clone",
                                    "threads must share memory, files, directory and signal handlers");
     if (flags & ~known)
-        return (int)syscall_refuse("clone", "tracing and namespaces are not supported");
+        return (int)syscall_refuse(REFUSAL_TRACING, "clone", "tracing and namespaces are not supported");
     return 0;
 }
 
@@ -56,10 +56,11 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
         return -EPERM;
 
     long tid = thread_create(&given);
-    if (tid == -EAGAIN && !__atomic_exchange_n(&process->threads_refused, true, __ATOMIC_RELAXED))
-        kernel_print("%s (%s) wants more threads than %u, or has no memory left for one: clone answers "
-                     "EAGAIN; threads= sets how many it may have for each CPU\n",
-                     process->title, process->name, threads_max(&process->cpus));
+    if (tid == -EAGAIN)
+        process_report(REFUSAL_THREADS,
+                       " wants more threads than %u, or has no memory left for one: clone answers EAGAIN; "
+                       "threads= sets how many it may have for each CPU",
+                       threads_max(&process->cpus));
     return tid;
 }
 
@@ -151,6 +152,8 @@ long sys_prctl(uint64_t operation, uint64_t argument)
         return 0;
     case GET_TIMERSLACK:
         return (long)thread->latency_bound_ns;
+    case PR_TACET_TIE:
+        return (long)process_tie_set(argument != 0);
     case GET_NAME:
         return user_write(argument, thread->name, sizeof(thread->name));
     default:

@@ -4,7 +4,6 @@
  */
 #include "arch.h"
 #include "time/clock.h"
-#include "debug/console.h"
 #include "lib/errno.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -39,8 +38,9 @@ static uint64_t deadline_after(uint64_t ns)
 
 static int cpu_time_refuse(const char *name)
 {
-    return (int)syscall_refuse(name, "CPU-time timers need a tick, which Tacet lacks; use ITIMER_REAL or "
-                                     "CLOCK_MONOTONIC");
+    return (int)syscall_refuse(REFUSAL_CPU_TIMERS, name,
+                               "CPU-time timers need a tick, which Tacet lacks; use ITIMER_REAL or "
+                               "CLOCK_MONOTONIC");
 }
 
 static int kind_check(uint64_t kind)
@@ -133,11 +133,11 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
                                 event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
                                 (uint32_t)clock == CLOCK_ID_REALTIME);
-    if (id < 0 && !__atomic_exchange_n(&process->timers.limit_logged, true, __ATOMIC_RELAXED))
-        kernel_print("%s (%s) wants more than %u timers: timer_create answers EAGAIN\n", process->title,
-                     process->name, POSIX_TIMERS_MAX);
-    if (id < 0)
+    if (id < 0) {
+        process_report(REFUSAL_TIMERS, " wants more than %u timers: timer_create answers EAGAIN",
+                       POSIX_TIMERS_MAX);
         return id;
+    }
     if (user_write(id_address, &id, sizeof(id))) {
         posix_timer_delete((uint64_t)id);
         return -EFAULT;

@@ -6,9 +6,9 @@
  */
 #include "syscall/syscall.h"
 #include "arch.h"
-#include "debug/console.h"
 #include "fs/mount.h"
 #include "lib/errno.h"
+#include "mm/page.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/socket_call.h"
@@ -66,38 +66,22 @@ static const struct {
 #include "syscall/syscalls.def"
 };
 
-/* A bit for each number that was logged already; all numbers beyond the table share one. */
-static uint64_t logged[SYSCALL_SLOTS / 64 + 1];
-
-long syscall_unknown(uint64_t number)
+long syscall_refuse(unsigned kind, const char *name, const char *reason)
 {
-    uint64_t slot = number < SYSCALL_SLOTS ? number : SYSCALL_SLOTS;
-
-    if (logged[slot / 64] & 1ULL << slot % 64)
-        return -ENOSYS;
-    logged[slot / 64] |= 1ULL << slot % 64;
-
-    for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
-        if (refused[i].number == (int)number) {
-            kernel_print("%s refused (ENOSYS): %s\n", refused[i].name, refused[i].reason);
-            return -ENOSYS;
-        }
-    }
-    kernel_print("system call %lu is not supported (ENOSYS); docs/abi.md lists those that are\n", number);
+    process_report(kind, ": %s is not supported: %s (ENOSYS)", name, reason);
     return -ENOSYS;
 }
 
-long syscall_refuse(const char *name, const char *reason)
+long syscall_unknown(uint64_t number)
 {
-    static const char *known[16];
+    const unsigned slot = (unsigned)smaller(number, SYSCALL_SLOTS); /* numbers above share a report */
 
-    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]) && known[i] != reason; i++) {
-        if (known[i])
-            continue;
-        known[i] = reason;
-        kernel_print("%s refused (ENOSYS): %s\n", name, reason);
-        break;
-    }
+    _Static_assert((int)REFUSAL_CPU_TIMERS < (int)REPORT_END, "each kind has its bit");
+    for (unsigned i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        if (refused[i].number == (int)number)
+            return syscall_refuse(slot, refused[i].name, refused[i].reason);
+    process_report(slot, ": system call %lu is not supported (ENOSYS); docs/abi.md lists those that are",
+                   number);
     return -ENOSYS;
 }
 

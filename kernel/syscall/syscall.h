@@ -34,11 +34,24 @@ enum {
 #include "syscall/syscalls.def"
 };
 
-/* Logs a call without a handler, once, and answers -ENOSYS. Called by the entry code's syscall_hole. */
+/* Kinds of reports (process_report): the numbers of calls without a handler, which fork is one of, and
+ * these. */
+enum refusal {
+    REFUSAL_FORK = ARCH_SYSCALL_NUMBER(57, 2),
+    REFUSAL_MEMORY = SYSCALL_SLOTS + 1,
+    REFUSAL_THREADS,
+    REFUSAL_TIMERS,
+    REFUSAL_THREAD_KIND,
+    REFUSAL_TRACING,
+    REFUSAL_CPU_TIMERS
+};
+
+/* Reports a call without a handler to the user, and answers -ENOSYS. Called by the entry code's
+ * syscall_hole. */
 long syscall_unknown(uint64_t number);
 
-/* Refuses a part of a call: logs `name` and the reason, once for each reason; answers -ENOSYS. */
-long syscall_refuse(const char *name, const char *reason);
+/* Refuses a call, or a part of one: reports its name and the reason to the user; answers -ENOSYS. */
+long syscall_refuse(unsigned kind, const char *name, const char *reason);
 
 /* ---- Entry point of the architecture: clone, from the assembly of sys_clone ---- */
 
@@ -86,6 +99,14 @@ struct mount_change mode_change(uint64_t mode);
 struct mount_change owner_change(uint64_t user, uint64_t group);
 long open_attributes_set(struct file *file, struct mount_change change);
 long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, struct mount_change change);
+
+/* Writes a user's or group's number to three addresses. -EFAULT. sys_process.c */
+int ids_write(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
+
+/* Checks that calls which set one identity, or several, leave it as it is; -1 of several does so. -EINVAL,
+ * -EPERM. */
+int id_set(uint32_t id, uint64_t to);
+int ids_set(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
 
 /* Makes the descriptor `to` refer to the file of another; carries out fcntl, ioctl. sys_descriptor.c */
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec);

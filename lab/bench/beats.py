@@ -111,7 +111,7 @@ class Cluster:
         self.layout = importlib.import_module("rack.layout")
         self.space = self.network.Namespace()
         try:
-            self.key = self.services.key_new(folder / "key")
+            self.services.key_new(folder / "key")
             self.control = folder / "control"
             self.conductor = self.services.conductor(
                 self.space, folder / "key", self.control, "0", self.network.BRIDGE
@@ -136,6 +136,7 @@ class Cluster:
         name = f"{label}-{self.layout.name_of(number)}"
         mac = self.layout.beats_mac(number)
         log = self.folder / f"{name}.klog"
+        keys = self.services.node_keys(self.space, self.control, number)
         result = self.machines.run_tacet(
             self.options.ftq,
             ["-n", str(AHEAD + self.options.samples), "-q", f"{QUANTUM_NS}ns", "-s"],
@@ -143,7 +144,7 @@ class Cluster:
             memory=self.options.memory,
             qemu=self.options.qemu,
             time_limit=self.options.time_limit,
-            options=" ".join([*self.services.beats_options(mac, self.key), self.options.tacet_options]),
+            options=" ".join([*self.services.beats_options(mac, keys), self.options.tacet_options]),
             network=self.machines.Network("bridge", "e1000", mac, enter=self.space.enter),
             klog=log,
         )

@@ -92,6 +92,11 @@ COMMANDS = (
         "bench-programs", "lab.bench.programs", "STREAM's triad and a matrix product on Tacet and on Linux"
     ),
     Command("bench-cores", "lab.bench.cores", "silence, wake-ups and timers on 2, 4 and 8 CPUs"),
+    Command(
+        "bench-deaths",
+        "lab.bench.deaths",
+        "how long the death of tacetrun, a node or the conductor is unknown",
+    ),
     Command("bench-network", "lab.bench.network", "datagrams, TCP, iperf3 and files on Tacet and on Linux"),
     Command("bench-mpi", "lab.bench.mpi", "mpi-lite, Open MPI and MPICH on this machine"),
     Command(

@@ -50,6 +50,13 @@ struct tacet_counters {
     uint32_t ready;     /* threads that wait for this CPU now: a spinning thread may block instead */
 };
 
+/* prctl(PR_TACET_TIE, 1) ties a rank to the others: until prctl(PR_TACET_TIE, 0) its end, in any way, ends
+ * all ranks of the node, and its status is the node's (1 instead of 0). So does the end of a rank that has
+ * never been tied, while others are. Returns 0, or 1 + the status of such a rank that has ended already.
+ * Under tacetrun it has no effect: PMI serves that purpose. MPI_Init ties, MPI_Finalize unties. On other
+ * systems it fails with EINVAL. */
+#define PR_TACET_TIE 0x746163
+
 #ifndef TACET_KERNEL
 #include <sys/auxv.h>
 

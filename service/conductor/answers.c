@@ -1,29 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * answers.c: the frames that come (conductor.h): answers of nodes go to the registry and to welcomes, pages
- * of flight logs to the client that asks for them; beats of another conductor are reported once. Many frames
- * do not delay beats: at most ANSWERS_PER_LOOP are taken at a time, and frames for which the system has no
- * room are lost and counted.
+ * of flight logs to the client that asks for them; beats of another conductor, and what nodes say of it, to
+ * epochs.c. Many frames do not delay beats: at most ANSWERS_PER_LOOP are taken at a time, and frames for
+ * which the system has no room are lost and counted.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/say.h"
 #include <string.h>
-
-static void beat_heard(const struct wire_frame *frame, const struct beat *beat)
-{
-    char address[NODE_ADDRESS_TEXT];
-
-    if (beat->epoch == conductor.timeline.epoch_ns) {
-        conductor.own_beats++;
-        return;
-    }
-    memcpy(conductor.other_address, frame->from, sizeof(conductor.other_address));
-    if (conductor.other_beats++)
-        return;
-    node_address_print(frame->from, address);
-    say("another conductor beats on %s, from %s; nodes follow %s conductor, which was started last",
-        conductor.interface, address, beat->epoch > conductor.timeline.epoch_ns ? "the other" : "this");
-}
 
 static void answer_heard(const struct wire_frame *frame, const struct answer *answer)
 {
@@ -37,9 +22,13 @@ static void answer_heard(const struct wire_frame *frame, const struct answer *an
     enum registry_place place = registry_take(&conductor.registry, frame->from, answer, &now, &node);
 
     conductor.places[place]++;
-    if (node)
+    if (place == REGISTRY_FOLLOWS_OTHER)
+        newer_epoch_heard(frame, answer);
+    if (node) {
         welcomes_answer(&conductor.welcomes, &conductor.registry, node);
-    if (place == REGISTRY_NEW || place == REGISTRY_RESTARTED)
+        leases_heard(node);
+    }
+    if (place == REGISTRY_NEW || place == REGISTRY_REPLACED || place == REGISTRY_RESTARTED)
         conductor.acknowledged_to = 0; /* it has not done the outstanding command */
     if (place == REGISTRY_RESTARTED) {
         node_address_print(node->address, address);
@@ -56,17 +45,19 @@ static void frame_heard(const struct wire_frame *frame)
     enum beat_fault fault;
 
     if (kind == BEAT_KIND_BEAT)
-        fault = beat_decode(frame->payload, frame->bytes, conductor.key, &beat);
+        fault = beat_decode(frame->payload, frame->bytes, conductor.key, frame->from, &beat);
     else if (kind == BEAT_KIND_PAGE)
-        fault = page_decode(frame->payload, frame->bytes, conductor.key, &page);
+        fault = page_decode(frame->payload, frame->bytes, conductor.key, frame->from, &page);
+    else if (kind == BEAT_KIND_KEY_REQUEST)
+        fault = key_request_heard(frame);
     else
-        fault = answer_decode(frame->payload, frame->bytes, conductor.key, &answer);
+        fault = answer_decode(frame->payload, frame->bytes, conductor.key, frame->from, &answer);
 
     conductor.faults[fault]++;
-    if (fault != BEAT_FINE)
+    if (fault != BEAT_FINE || kind == BEAT_KIND_KEY_REQUEST)
         return;
     if (kind == BEAT_KIND_BEAT)
-        beat_heard(frame, &beat);
+        other_beat_heard(frame, &beat);
     else if (kind == BEAT_KIND_PAGE)
         page_heard(frame->from, &page);
     else

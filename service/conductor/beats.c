@@ -49,7 +49,7 @@ static void beat_send(void)
     welcomes_put(&conductor.welcomes, &conductor.registry, conductor.key,
                  BEAT_COMMANDS_MAX - conductor.commands.carried_count, &beat);
     commands_put(&conductor.commands, &beat);
-    size_t bytes = beat_encode(&beat, conductor.key, payload, sizeof(payload));
+    size_t bytes = beat_encode(&beat, conductor.key, conductor.wire.address, payload, sizeof(payload));
 
     if (wire_send(&conductor.wire, payload, bytes)) {
         conductor.failed++;
@@ -57,6 +57,7 @@ static void beat_send(void)
     } else {
         conductor.sent++;
         conductor.asked += beat.answer_every && beat.sequence % beat.answer_every == 0;
+        conductor.beaten_ns += timeline->period_ns;
         commands_sent(&conductor.commands, beat.time_ns);
     }
     conductor.late_sum_ns += late;

@@ -24,6 +24,7 @@ static const struct {
     { "services", BEAT_SERVICES, BODY_MICROSECONDS },
     { "hold", BEAT_HOLD, BODY_ZERO },
     { "release", BEAT_HOLD, BODY_ZERO },
+    { "rotate", BEAT_REKEY, BODY_NONE },
 };
 
 static bool is_number(const char *text, uint64_t min, uint64_t max)
@@ -122,6 +123,18 @@ struct command *commands_outstanding(struct commands *commands)
     return NULL;
 }
 
+bool commands_have(const struct commands *commands, enum beat_code code)
+{
+    for (unsigned i = 0; i < commands->waiting_count; i++)
+        if ((commands->waiting[i].wire.code & BEAT_CODE_MASK) == code)
+            return true;
+    for (unsigned i = 0; i < commands->carried_count; i++)
+        if (is_outstanding(&commands->carried[i]) &&
+            (commands->carried[i].wire.code & BEAT_CODE_MASK) == code)
+            return true;
+    return false;
+}
+
 static void carry(struct commands *commands, const struct command *command)
 {
     struct command *place = &commands->carried[commands->carried_count++];
@@ -172,6 +185,13 @@ void commands_put(const struct commands *commands, struct beat *beat)
 {
     for (unsigned i = 0; i < commands->carried_count; i++)
         beat->commands[beat->command_count++] = commands->carried[i].wire;
+}
+
+void commands_epoch_begin(struct commands *commands)
+{
+    commands->last_number = 0;
+    for (unsigned i = 0; i < commands->carried_count; i++)
+        commands->carried[i].wire.number = ++commands->last_number;
 }
 
 void commands_sent(struct commands *commands, uint64_t due_ns)

@@ -46,8 +46,15 @@ int commands_add(struct commands *commands, const struct command *command);
 /* Appends the carried commands to a beat. */
 void commands_put(const struct commands *commands, struct beat *beat);
 
+/* Begins a new epoch, in which the carried commands get numbers from 1 on: a node may do one again that it
+ * has done in the last epoch. */
+void commands_epoch_begin(struct commands *commands);
+
 /* Notes that a beat, due at `due_ns`, was sent with them. Drops those that are done; carries the next one. */
 void commands_sent(struct commands *commands, uint64_t due_ns);
+
+/* Returns whether an acknowledged command of this code waits, or is not yet answered. */
+bool commands_have(const struct commands *commands, enum beat_code code);
 
 /* Returns the acknowledged command that is carried and not yet answered; NULL: none. */
 struct command *commands_outstanding(struct commands *commands);

@@ -5,42 +5,56 @@
  *     conductor.c   the program, its clock, and the loop, which sends a due beat before anything else
  *     beats.c       when the next beat is due, and its contents
  *     answers.c     frames that come: answers and pages of nodes, and beats of other conductors
+ *     epochs.c      the conductor's epoch, among those of other conductors and of earlier starts
  *     requests.c    requests of conductorctl, and their answers in JSON
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
- *     jobs.c        requests of tacetrun: numbers of jobs, and tickets
+ *     keys.c        nodes that ask for their keys, their admission, and rotation (keys.h)
+ *     jobs.c        numbers of jobs, tickets for them, and nodes' keys
+ *     leases.c      requests of tacetrun for its job; jobs without tacetrun, and nodes without their job
+ *     access.c      who may make which request
  *     clients.c     the connections that requests come by
  *
  * tools/lockstep/conductor.c is the conductor of nodes whose time is virtual; it replaces conductor.c,
- * clients.c and wire.c.
+ * clients.c, leases.c and wire.c.
  */
 #ifndef TACET_SERVICE_CONDUCTOR_H
 #define TACET_SERVICE_CONDUCTOR_H
 
 #include "beat/page_frame.h"
+#include "lib/key.h"
 #include "service/conductor/commands.h"
+#include "service/conductor/lease_table.h"
 #include "service/conductor/registry.h"
 #include "service/conductor/timeline.h"
 #include "service/conductor/welcomes.h"
 #include "service/lib/clock.h"
 #include "service/lib/json.h"
+#include "service/lib/peer.h"
 #include "service/lib/wire.h"
 #include <poll.h>
 
-#define CLIENTS_MAX      16
-#define ANSWERS_PER_LOOP 64 /* frames taken between two checks for a due beat */
+#define CLIENTS_MAX         1024
+#define CLIENTS_RESERVED    16  /* places that are never leases' */
+#define CLIENTS_OF_USER_MAX 128 /* for a user without rights to all jobs */
+#define ANSWERS_PER_LOOP    64  /* frames taken between two checks for a due beat */
 
-enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT = POLL_CLIENTS + CLIENTS_MAX };
+enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT };
 
 struct conductor {
     const char *interface, *socket_path;
+    const char *state_folder; /* --state; NULL: nothing is kept */
     struct wire wire;
-    uint8_t key[SIPHASH_KEY_BYTES];
+    const char *key_path;
+    uint8_t master[KEY_BYTES]; /* all other keys are made of it */
+    uint8_t key[KEY_BYTES];    /* of beats */
+    struct peer peer;          /* the client whose request is being done */
     struct timeline timeline;
     uint64_t sequence;
-    bool is_last;     /* the next beat tells nodes that none follows */
-    int answer_every; /* --answer-every; -1: about one answer a second */
-    uint64_t asked;   /* beats sent that asked for an answer */
+    bool is_last;       /* the next beat tells nodes that none follows */
+    int answer_every;   /* --answer-every; -1: about one answer a second */
+    uint64_t asked;     /* beats sent that asked for an answer */
+    uint64_t beaten_ns; /* sum of the periods of beats sent */
     struct pollfd polls[POLL_COUNT];
     bool is_fifo, is_locked;
     uint64_t sent, failed, left_out, late_max_ns, late_sum_ns;
@@ -57,6 +71,8 @@ struct conductor {
     uint64_t faults[BEAT_FAULTS], places[REGISTRY_PLACES], dropped, other_beats, own_beats;
     unsigned answers_per_loop_max;
     uint8_t other_address[NODE_ADDRESS_BYTES]; /* address of the last other conductor heard */
+    struct beat_order other;                   /* its beats */
+    uint64_t epochs_raised, epochs_refused;    /* because nodes follow a newer epoch */
 };
 
 extern struct conductor conductor;
@@ -92,6 +108,21 @@ uint16_t answer_every(uint64_t sequence);
 /* Takes frames that have come, at most ANSWERS_PER_LOOP. */
 void answers_take(void);
 
+/* ---- epochs.c ---- */
+
+/* Begins an epoch above the last one that is kept in --state, and keeps it. Gives up if it cannot. */
+void epoch_start(void);
+
+/* Notes a beat that was received. */
+void other_beat_heard(const struct wire_frame *frame, const struct beat *beat);
+
+/* Returns whether another conductor beats now. */
+bool other_conductor_beats(void);
+
+/* Handles the answer of a node that follows a newer epoch: begins one above that, unless another conductor
+ * beats in a newer epoch. */
+void newer_epoch_heard(const struct wire_frame *frame, const struct answer *answer);
+
 /* ---- requests.c ---- */
 
 /* Does a request. Returns true if its answer is written, false if it comes later (client_answer). */
@@ -107,6 +138,10 @@ void orders_settle(void);
 
 /* Returns the ms until the first command times out; -1: none waits. */
 int orders_timeout_ms(void);
+
+/* Begins a rotation to the key that is in the key file now, as `conductorctl rotate` does; logs its outcome.
+ */
+void orders_rotate(void);
 
 /* Releases the flight logs that are held for a client whose connection is closed. */
 void orders_client_gone(unsigned client);
@@ -127,26 +162,82 @@ int pages_timeout_ms(void);
 
 void pages_client_gone(unsigned client);
 
+/* Ends all requests, because a new epoch begins: clients ask again. */
+void pages_epoch_begin(void);
+
 /* ---- jobs.c ---- */
 
 /* Starts numbers of jobs at the time of start, in seconds since 1970. So numbers of an earlier start are not
  * used again, unless there were more jobs than seconds. */
 void jobs_start(void);
 
-/* Answers with the next job's number. */
-void job_begin(struct json *answer);
+/* Returns a number that no other job has. */
+uint32_t job_number_next(void);
 
-/* Answers with the ticket for a nonce, 16 hexadecimal digits each. */
-void ticket_write(const char *nonce, struct json *answer);
+/* Answers "NONCE ID JOB" with a ticket of the client's credentials, "ID" with the keys of a node. */
+void ticket_answer(const char *words, struct json *answer);
+void keys_answer(const char *id, struct json *answer);
+
+/* ---- leases.c ---- */
+
+/* Reads the jobs that an earlier start has left (--state). After jobs_start. */
+void leases_start(void);
+
+/* Does the request "job …" (control.h). */
+void job_take(const char *request, unsigned client, struct json *answer);
+
+/* Returns whose job this is; false: none that is open has this number. */
+bool job_owner(uint32_t job, uint32_t *uid);
+
+/* Returns whether the client is the tacetrun of a job. */
+bool leases_has(unsigned client);
+
+/* Ends the job of a client whose connection is closed. */
+void leases_client_gone(unsigned client);
+
+/* Enters a node's answer. */
+void leases_heard(const struct node *node);
+
+/* Counts nodes' silence from now on: they follow another conductor. */
+void leases_excuse(void);
+
+/* Does what a new epoch requires that begins while jobs run; after conductor.sequence is 0. */
+void leases_epoch_begin(void);
+
+/* Sends tacetruns their news, and kills jobs without tacetrun, after each beat. */
+void leases_settle(void);
+
+/* Returns as orders_timeout_ms does. */
+int leases_timeout_ms(void);
+
+/* Appends the counts of jobs and clients to the answer to "status". */
+void leases_write(struct json *answer);
 
 /* ---- clients.c ---- */
 
-void clients_start(void);
+/* Returns a descriptor that is readable when a client needs clients_serve; -1 with errno. */
+int clients_start(void);
+
+/* Accepts a client, or tells it why not. */
 void client_accept(void);
 
-/* Does the request that has come from the client at this place of conductor.polls, or closes its connection
- * if the client has closed it. */
-void client_serve(unsigned place);
+/* Does requests that have come, and closes connections that clients have closed. */
+void clients_serve(void);
+
+/* Returns the user of a client that is connected. */
+uint32_t client_uid(unsigned client);
+
+/* Returns whether the user may have any number of connections and jobs: root, or the conductor's own. */
+bool user_has_all_rights(uint32_t uid);
+
+/* Returns the number of clients. */
+unsigned clients_count(void);
+
+/* Returns how many of them may have leases. */
+unsigned clients_leases_max(void);
+
+/* Sends a tacetrun news, besides answers. False: it is gone, or does not read. */
+bool client_tell(unsigned client, const struct json *news);
 
 /* Sends a client the answer that it waits for. Does nothing if it is gone. */
 void client_answer(unsigned client, const struct json *answer);

@@ -1,31 +1,89 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * jobs.c: what tacetrun asks the conductor for (conductor.h, docs/jobs.md): a number for a job, and the
- * ticket that a node requires, which the conductor makes with the nodes' key.
+ * jobs.c: numbers of jobs, and the tickets that nodes require (conductor.h, docs/jobs.md). A ticket has the
+ * credentials of the process that asks, as the kernel knows them. Also the keys of a node, for the
+ * administrator.
  */
 #include "service/conductor/conductor.h"
-#include "launch/launch_request.h"
 #include "service/lib/text.h"
-#include <inttypes.h>
-
-void ticket_write(const char *text, struct json *answer)
-{
-    uint64_t nonce;
-
-    if (nonce_read(text, &nonce))
-        json_print(answer, "{\"ticket\": \"%016" PRIx64 "\"}\n", launch_ticket(conductor.key, nonce));
-    else
-        json_error(answer, "ticket takes a node's nonce: 16 hexadecimal digits");
-}
+#include "service/lib/ticket.h"
+#include <stdio.h>
+#include <string.h>
 
 void jobs_start(void)
 {
     conductor.last_job = (uint32_t)(conductor.timeline.epoch_ns / SECOND_NS);
 }
 
-void job_begin(struct json *answer)
+uint32_t job_number_next(void)
 {
     if (!++conductor.last_job)
         conductor.last_job = 1;
-    json_print(answer, "{\"job\": %u}\n", conductor.last_job);
+    return conductor.last_job;
+}
+
+/* ---- Tickets ---- */
+
+static uint64_t now_utc_s(void)
+{
+    return conductor_now_ns() / SECOND_NS - timeline_tai_utc_s(&conductor.timeline);
+}
+
+/* Refuses a ticket for a job that is not the client's. */
+static bool is_own_job(uint32_t job, struct json *answer)
+{
+    const uint32_t uid = conductor.peer.who.uid;
+    char why[96];
+    uint32_t owner;
+
+    if (uid == 0 || (job_owner(job, &owner) && owner == uid))
+        return true;
+    snprintf(why, sizeof(why), "job %u was not begun by uid %u", job, uid);
+    json_error(answer, why);
+    return false;
+}
+
+void ticket_answer(const char *words, struct json *answer)
+{
+    char nonce_text[17], id[LAUNCH_NODE_ID_BYTES + 1], text[LAUNCH_TICKET_LINE];
+    struct ticket ticket = { .master = conductor.master, .id = id, .who = &conductor.peer.who };
+    int end = 0;
+
+    if (sscanf(words, "%16s %64s %n", nonce_text, id, &end) != 2 || !nonce_read(nonce_text, &ticket.nonce) ||
+        !node_id_is_valid(id) || !decimal_read(words + end, &words, UINT32_MAX, &ticket.job) || *words) {
+        json_error(answer, "ticket takes a node's nonce, 16 hexadecimal digits, its id, and a job's number");
+        return;
+    }
+    if (!is_own_job(ticket.job, answer))
+        return;
+    ticket.now_s = now_utc_s();
+    ticket_write(&ticket, text);
+    json_print(answer, "{\"ticket\": \"%s\"}\n", text);
+}
+
+/* ---- Keys ---- */
+
+static void key_print(struct json *answer, const char *name, const uint8_t key[KEY_BYTES])
+{
+    json_print(answer, "\"%s\": \"", name);
+    for (unsigned i = 0; i < KEY_BYTES; i++)
+        json_print(answer, "%02x", key[i]);
+    json_print(answer, "\"");
+}
+
+void keys_answer(const char *id, struct json *answer)
+{
+    uint8_t ticket[KEY_BYTES];
+
+    if (!node_id_is_valid(id)) {
+        json_error(answer, "key takes a node's id: the Ethernet address of its card for beats as 12 "
+                           "hexadecimal digits, or its name");
+        return;
+    }
+    key_derive(ticket, conductor.master, KEY_TICKET, id, strlen(id));
+    json_print(answer, "{");
+    key_print(answer, "beats", conductor.key);
+    json_print(answer, ", ");
+    key_print(answer, "ticket", ticket);
+    json_print(answer, "}\n");
 }

@@ -5,7 +5,9 @@
  */
 #include "lib/bytes.h"
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/control.h"
+#include "service/lib/say.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -88,6 +90,29 @@ void orders_client_gone(unsigned client)
         commands_add(&conductor.commands, &command);
 }
 
+/* ---- Rotation ---- */
+
+static bool is_rotation(const struct command *command)
+{
+    return (command->wire.code & BEAT_CODE_MASK) == BEAT_REKEY;
+}
+
+/* Returns why no rotation can begin, or NULL: it has begun. */
+static const char *rotation_refusal(const struct command *command)
+{
+    if (command->is_answered)
+        return "rotate cannot be one-way";
+    return commands_have(&conductor.commands, BEAT_REKEY) ? "a rotation is under way" : rotation_begin();
+}
+
+void orders_rotate(void)
+{
+    struct json answer = { .text = answer_text, .room = sizeof(answer_text) };
+
+    if (order_take("within 60 rotate", 0, &answer))
+        say("no new key: %s", answer_text);
+}
+
 /* ---- Requests ---- */
 
 bool order_take(const char *request, unsigned client, struct json *answer)
@@ -100,16 +125,19 @@ bool order_take(const char *request, unsigned client, struct json *answer)
     if (!text)
         json_error(answer, "within takes 1 to 86400 seconds");
     else if (command_read(text, is_acknowledged, &command, &why))
-        json_error(answer,
-                   why ? why
-                       : "unknown request; known are: status, rate HZ, nodes FROM, remove NAME, "
-                         "ticket NONCE, job begin, page ADDRESS OFFSET COUNT, stop, continue, kill, count, "
-                         "trace, rating, services, hold, release");
+        json_error(answer, why ? why
+                               : "unknown request; known are: status, rate HZ, nodes FROM, keys FROM, "
+                                 "admit NODE FINGERPRINT, rotate, remove NAME, "
+                                 "ticket NONCE ID JOB, job begin NODES, key ID, page ADDRESS OFFSET COUNT, "
+                                 "stop, continue, kill, count, "
+                                 "trace, rating, services, hold, release");
     else if (is_hold(&command) && (why = hold_refusal(&command, client)))
         json_error(answer, why);
     else if (!is_beating())
         json_error(answer,
                    "no beats are sent, so none can carry the command; start them with: conductorctl rate HZ");
+    else if (is_rotation(&command) && (why = rotation_refusal(&command)))
+        json_error(answer, why);
     else {
         command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * SECOND_NS;
@@ -150,8 +178,10 @@ static enum reply reply_of(const struct node *node, const struct command *comman
 
     if (node->answer.done > number)
         return REPLY_DONE; /* its result is unknown: the answer has a later command's */
-    if (node->answer.done == number)
-        return node->answer.result ? REPLY_FAILED : REPLY_DONE;
+    if (node->answer.done == number && node->answer.result)
+        return REPLY_FAILED;
+    if (node->answer.done == number && (!is_rotation(command) || node->answer.has_next_keys))
+        return REPLY_DONE;
     if (!node_is_silent(node, conductor.asked))
         return REPLY_MISSING;
     return is_killed(node, command) ? REPLY_DONE : REPLY_SILENT;
@@ -237,6 +267,13 @@ static void outstanding_answer(const struct command *command, bool is_resting)
             counts[reply_of(&registry->nodes[i], command)]++;
     const char *error = error_of(counts, is_resting);
 
+    if (is_rotation(command)) {
+        const bool is_done = !counts[REPLY_MISSING] && !counts[REPLY_FAILED] && !is_resting;
+
+        rotation_end(is_done);
+        if (!is_done)
+            say("no new key: %s", error);
+    }
     json_print(&answer, "{");
     if (error)
         json_print(&answer, "\"error\": \"%s\", ", error);

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define WAIT_NS (SECOND_NS / 2) /* for pages, after the last beat that carried the command */
+#define READERS_MAX 16
+#define WAIT_NS     (SECOND_NS / 2) /* for pages, after the last beat that carried the command */
 
 static struct reader {
     unsigned client; /* 0: this place is free */
@@ -21,13 +22,13 @@ static struct reader {
     uint32_t have;        /* a bit for each page that has come */
     uint64_t last_beat;   /* number of the last beat that carries the command */
     uint64_t deadline_ns; /* 0: that beat is not sent yet */
-} readers[CLIENTS_MAX];
+} readers[READERS_MAX];
 
 static char page_text[2 * PAGE_DATA_BYTES + 1024];
 
 static struct reader *reader_find(unsigned client)
 {
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+    for (unsigned i = 0; i < READERS_MAX; i++)
         if (readers[i].client == client)
             return &readers[i];
     return NULL;
@@ -73,13 +74,15 @@ static const char *request_start(const char *words, struct reader *reader)
 bool pages_take(const char *words, unsigned client, struct json *answer)
 {
     struct reader reader = { .client = client };
-    const char *why = request_start(words, &reader);
+    struct reader *place = reader_find(0);
+    const char *why =
+        place ? request_start(words, &reader) : "16 clients read pages already; try again later";
 
     if (why) {
         json_error(answer, why);
         return true;
     }
-    *reader_find(0) = reader; /* there is a place: each client has at most one request */
+    *place = reader;
     return false;
 }
 
@@ -144,7 +147,7 @@ void page_heard(const uint8_t address[NODE_ADDRESS_BYTES], const struct page *pa
     const struct node *node = registry_node(&conductor.registry, address);
     struct reader *reader = NULL;
 
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+    for (unsigned i = 0; i < READERS_MAX; i++)
         if (readers[i].client && readers[i].number == page->number &&
             memcmp(readers[i].address, address, NODE_ADDRESS_BYTES) == 0)
             reader = &readers[i];
@@ -168,7 +171,7 @@ void pages_settle(void)
 {
     const uint64_t now_ns = conductor_now_ns();
 
-    for (unsigned i = 0; i < CLIENTS_MAX; i++) {
+    for (unsigned i = 0; i < READERS_MAX; i++) {
         struct reader *reader = &readers[i];
 
         if (!reader->client)
@@ -180,12 +183,19 @@ void pages_settle(void)
     }
 }
 
+void pages_epoch_begin(void)
+{
+    for (unsigned i = 0; i < READERS_MAX; i++)
+        if (readers[i].client)
+            reader_end(&readers[i]);
+}
+
 int pages_timeout_ms(void)
 {
     const uint64_t now_ns = conductor_now_ns();
     uint64_t first_ns = UINT64_MAX;
 
-    for (unsigned i = 0; i < CLIENTS_MAX; i++)
+    for (unsigned i = 0; i < READERS_MAX; i++)
         if (readers[i].client && readers[i].deadline_ns && readers[i].deadline_ns < first_ns)
             first_ns = readers[i].deadline_ns;
     if (first_ns == UINT64_MAX)

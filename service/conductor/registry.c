@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * registry.c: see registry.h. A hash table with chains; a new node gets a place that another node has left,
- * if there is one.
+ * registry.c: see registry.h. A hash table with chains, and a list in the order of the nodes' last answers; a
+ * new node gets a place that another node has left, if there is one.
  */
 #include "service/conductor/registry.h"
 #include <stdio.h>
@@ -29,6 +29,23 @@ struct node *registry_node(struct registry *registry, const uint8_t address[NODE
     return NULL;
 }
 
+/* Appends a node to the list of those that were heard, or takes it off. */
+static void heard_append(struct registry *registry, uint16_t place)
+{
+    struct node *node = &registry->nodes[place - 1];
+
+    node->older = registry->newest;
+    node->newer = 0;
+    *(registry->newest ? &registry->nodes[registry->newest - 1].newer : &registry->oldest) = place;
+    registry->newest = place;
+}
+
+static void heard_remove(struct registry *registry, const struct node *node)
+{
+    *(node->older ? &registry->nodes[node->older - 1].newer : &registry->oldest) = node->newer;
+    *(node->newer ? &registry->nodes[node->newer - 1].older : &registry->newest) = node->older;
+}
+
 static struct node *node_add(struct registry *registry, const uint8_t *address)
 {
     uint16_t *bucket = bucket_of(registry, address);
@@ -44,12 +61,23 @@ static struct node *node_add(struct registry *registry, const uint8_t *address)
     *node = (struct node){ .is_known = true, .next = *bucket };
     memcpy(node->address, address, NODE_ADDRESS_BYTES);
     *bucket = (uint16_t)place;
+    heard_append(registry, (uint16_t)place);
     registry->count++;
     return node;
 }
 
-/* Returns whether an address can be a network card's: not a group's, and not all zeros. */
-static bool is_one_card_s(const uint8_t *address)
+/* Removes the node that was heard longest ago, if it is silent. */
+static bool oldest_remove(struct registry *registry, uint64_t asked)
+{
+    struct node *node = registry->oldest ? &registry->nodes[registry->oldest - 1] : NULL;
+
+    if (!node || !node_is_silent(node, asked))
+        return false;
+    registry_remove(registry, node);
+    return true;
+}
+
+bool is_one_card_s(const uint8_t *address)
 {
     static const uint8_t none[NODE_ADDRESS_BYTES];
 
@@ -68,6 +96,8 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
         return REGISTRY_OTHER_EPOCH;
     if (answer->sequence > now->sequence || answer->done > now->last_command)
         return REGISTRY_NOT_SENT;
+    if (answer->follows != answer->epoch)
+        return REGISTRY_FOLLOWS_OTHER;
     struct node *found = registry_node(registry, address);
     if (found) {
         const bool is_other_start = answer->start != found->answer.start;
@@ -81,13 +111,19 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
             place = REGISTRY_RESTARTED;
         }
     } else {
+        place = REGISTRY_NEW;
         found = node_add(registry, address);
+        if (!found && oldest_remove(registry, now->asked)) {
+            place = REGISTRY_REPLACED;
+            found = node_add(registry, address);
+        }
         if (!found)
             return REGISTRY_FULL;
-        place = REGISTRY_NEW;
     }
     if (place != REGISTRY_NEXT)
         found->known_since = now->sequence;
+    heard_remove(registry, found);
+    heard_append(registry, (uint16_t)(found - registry->nodes + 1));
     found->answer = *answer;
     found->heard_ns = now->conductor_ns;
     found->asked = now->asked;
@@ -95,8 +131,7 @@ enum registry_place registry_take(struct registry *registry, const uint8_t addre
     return place;
 }
 
-/* Reads an Ethernet address. Returns false if the text is none. */
-static bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
+bool address_read(const char *text, uint8_t address[NODE_ADDRESS_BYTES])
 {
     unsigned bytes[NODE_ADDRESS_BYTES];
     int end = 0;
@@ -132,10 +167,31 @@ void registry_remove(struct registry *registry, struct node *node)
     while (*link != place)
         link = &registry->nodes[*link - 1].next;
     *link = node->next;
+    heard_remove(registry, node);
     node->is_known = false;
     node->next = registry->free;
     registry->free = place;
     registry->count--;
+}
+
+unsigned registry_remove_silent(struct registry *registry, uint64_t asked)
+{
+    unsigned removed = 0;
+
+    while (oldest_remove(registry, asked))
+        removed++;
+    return removed;
+}
+
+void registry_epoch_begin(struct registry *registry)
+{
+    for (unsigned i = 0; i < registry->places; i++) {
+        struct node *node = &registry->nodes[i];
+
+        node->answer.sequence = node->known_since = 0;
+        node->answer.done = node->answer.result = 0;
+        node->answer.is_welcomed = false;
+    }
 }
 
 bool node_is_silent(const struct node *node, uint64_t asked)

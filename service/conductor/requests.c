@@ -4,6 +4,7 @@
  * nodes is a page of them: as many as fit into a message.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -48,15 +49,21 @@ static void frames_sum(struct json *answer)
                                                      [BEAT_OTHER_KIND] = "other_kind",
                                                      [BEAT_FORGED] = "forged" };
     static const char *const places[REGISTRY_PLACES] = {
-        [REGISTRY_OTHER_EPOCH] = "other_epoch", [REGISTRY_NOT_SENT] = "not_sent",  [REGISTRY_LATE] = "late",
-        [REGISTRY_DUPLICATE] = "duplicate",     [REGISTRY_FULL] = "registry_full",
+        [REGISTRY_OTHER_EPOCH] = "other_epoch",
+        [REGISTRY_NOT_SENT] = "not_sent",
+        [REGISTRY_LATE] = "late",
+        [REGISTRY_DUPLICATE] = "duplicate",
+        [REGISTRY_REPLACED] = "replaced",
+        [REGISTRY_FULL] = "registry_full",
+        [REGISTRY_FOLLOWS_OTHER] = "follow_newer_epoch",
     };
     const uint64_t *place = conductor.places;
     char address[NODE_ADDRESS_TEXT];
 
     conductor.dropped += wire_dropped(&conductor.wire);
     json_print(answer, ", \"answers\": %" PRIu64,
-               place[REGISTRY_NEXT] + place[REGISTRY_NEW] + place[REGISTRY_RESTARTED]);
+               place[REGISTRY_NEXT] + place[REGISTRY_NEW] + place[REGISTRY_REPLACED] +
+                   place[REGISTRY_RESTARTED]);
     for (unsigned i = 0; i < BEAT_FAULTS; i++)
         if (faults[i])
             json_print(answer, ", \"%s\": %" PRIu64, faults[i], conductor.faults[i]);
@@ -71,8 +78,10 @@ static void frames_sum(struct json *answer)
                conductor.answers_per_loop_max);
     node_address_print(conductor.other_address, address);
     json_print(answer,
-               ", \"own_beats\": %" PRIu64 ", \"other_conductors\": %" PRIu64 ", \"other_conductor\": \"%s\"",
-               conductor.own_beats, conductor.other_beats, conductor.other_beats ? address : "");
+               ", \"own_beats\": %" PRIu64 ", \"other_conductors\": %" PRIu64 ", \"other_conductor\": \"%s\""
+               ", \"other_beats_now\": %s, \"epochs_raised\": %" PRIu64,
+               conductor.own_beats, conductor.other_beats, conductor.other_beats ? address : "",
+               other_conductor_beats() ? "true" : "false", conductor.epochs_raised);
 }
 
 static void status_write(struct json *answer)
@@ -96,6 +105,7 @@ static void status_write(struct json *answer)
                answer_every(UINT64_MAX), conductor.commands.last_number, conductor.commands.waiting_count);
     nodes_sum(answer);
     frames_sum(answer);
+    leases_write(answer);
     json_print(answer, "}\n");
 }
 
@@ -150,6 +160,11 @@ static void nodes_write(struct json *answer, unsigned long from)
 
 static void remove_do(const char *name, struct json *answer)
 {
+    if (strcmp(name, "--silent") == 0) {
+        registry_remove_silent(&conductor.registry, conductor.asked);
+        status_write(answer);
+        return;
+    }
     struct node *node = registry_find(&conductor.registry, name);
 
     if (!node) {
@@ -170,12 +185,18 @@ bool request_take(const char *request, unsigned client, struct json *answer)
         json_error(answer, "a rate is 0, or from 1/60 to 1000 beats a second");
     else if (strncmp(request, "nodes ", 6) == 0)
         nodes_write(answer, strtoul(request + 6, NULL, 10));
+    else if (strncmp(request, "keys ", 5) == 0)
+        keys_write(answer, strtoul(request + 5, NULL, 10));
+    else if (strncmp(request, "admit ", 6) == 0)
+        keys_admit(request + 6, answer);
     else if (strncmp(request, "remove ", 7) == 0)
         remove_do(request + 7, answer);
     else if (strncmp(request, "ticket ", 7) == 0)
-        ticket_write(request + 7, answer);
-    else if (strcmp(request, "job begin") == 0)
-        job_begin(answer);
+        ticket_answer(request + 7, answer);
+    else if (strncmp(request, "key ", 4) == 0)
+        keys_answer(request + 4, answer);
+    else if (strncmp(request, "job ", 4) == 0)
+        job_take(request + 4, client, answer);
     else if (strncmp(request, "page ", 5) == 0)
         return pages_take(request + 5, client, answer);
     else

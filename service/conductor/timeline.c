@@ -17,7 +17,10 @@ static uint32_t tai_utc_s(void)
 
 void timeline_start(struct timeline *timeline)
 {
-    *timeline = (struct timeline){ .epoch_ns = clock_read_ns(CLOCK_TAI),
+    const uint64_t tai_ns = clock_read_ns(CLOCK_TAI);
+
+    *timeline = (struct timeline){ .epoch_ns = tai_ns,
+                                   .tai_ns = tai_ns,
                                    .boottime_ns = clock_read_ns(CLOCK_BOOTTIME) };
     timeline->is_tai = tai_utc_s() != 0;
 }
@@ -29,12 +32,12 @@ uint32_t timeline_tai_utc_s(const struct timeline *timeline)
 
 uint64_t timeline_conductor_ns(const struct timeline *timeline, uint64_t boottime_ns)
 {
-    return timeline->epoch_ns + (boottime_ns - timeline->boottime_ns);
+    return timeline->tai_ns + (boottime_ns - timeline->boottime_ns);
 }
 
 uint64_t timeline_boottime_ns(const struct timeline *timeline, uint64_t conductor_ns)
 {
-    return timeline->boottime_ns + (conductor_ns - timeline->epoch_ns);
+    return timeline->boottime_ns + (conductor_ns - timeline->tai_ns);
 }
 
 static uint64_t multiple_after(uint64_t period_ns, uint64_t ns)

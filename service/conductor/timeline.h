@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * timeline.h: the conductor's time, and when beats are due. Conductor time is TAI at the conductor's start
+ * timeline.h: the conductor's epoch and time, and when beats are due. Conductor time is TAI at its start
  * plus the time since on the machine's clock since boot (CLOCK_BOOTTIME). NTP may change its rate, but it
  * never jumps, neither by a leap second nor when the clock is set. It goes on while the machine is suspended,
  * as nodes' clocks do. Beats are due at multiples of their period in conductor time, whatever the rate was
@@ -15,7 +15,8 @@
 #include <stdint.h>
 
 struct timeline {
-    uint64_t epoch_ns;    /* TAI since 1970 at the start */
+    uint64_t epoch_ns;    /* the epoch: TAI at the start, or higher (epochs.c) */
+    uint64_t tai_ns;      /* TAI since 1970 at the start */
     uint64_t boottime_ns; /* at the start */
     uint64_t period_ns;   /* 0: no beats */
     uint64_t due_ns;      /* conductor time of the next beat; valid while there are beats */

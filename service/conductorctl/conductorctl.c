@@ -104,6 +104,16 @@ static void command_print(const char *answer)
     error_print(answer);
 }
 
+/* Prints a node's keys in the form of a file of keys. */
+static void keys_print(const char *answer)
+{
+    static const char *const names[] = { "beats", "ticket" };
+    char key[64];
+
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        printf("%s %s\n", names[i], json_member_text(answer, names[i], key, sizeof(key)));
+}
+
 static bool has_failed(const char *answer)
 {
     return json_member(answer, "error") != NULL;
@@ -159,6 +169,17 @@ static int nodes_show(void)
         if (words.watch_s)
             seconds_sleep((double)words.watch_s);
     } while (words.watch_s && !ferror(stdout));
+    return 0;
+}
+
+static int keys_show(void)
+{
+    struct node_list list;
+
+    if (!key_list_ask(&list, &conductor))
+        return 1;
+    key_list_print(&list, words.is_json);
+    node_list_free(&list);
     return 0;
 }
 
@@ -221,6 +242,8 @@ int main(int count, char **given)
     switch (words.what) {
     case WHAT_NODES:
         return nodes_show();
+    case WHAT_KEYS:
+        return keys_show();
     case WHAT_COUNTERS:
         return counters_show(words.seconds);
     case WHAT_KLOG:
@@ -230,6 +253,8 @@ int main(int count, char **given)
 
         return ask_and_print(request, command_print, within_s);
     }
+    case WHAT_KEY:
+        return ask_and_print(words.text, keys_print, ANSWER_WITHIN_S);
     case WHAT_ASK:
         break;
     }

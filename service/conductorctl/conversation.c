@@ -6,6 +6,7 @@
 #include "service/lib/control.h"
 #include "service/lib/say.h"
 #include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,14 +20,18 @@ static const char *why_silent(ssize_t bytes)
     return errno == EAGAIN ? "timed out; it may be busy with other clients" : strerror(errno);
 }
 
-/* Waits for the next message and returns it. `bytes` is what send has returned: at most 0 is an error, too.
- * An error prints a line, and returns NULL. A signal does not end the wait. */
-static const char *answer_take(struct conversation *conversation, ssize_t bytes)
+/* Waits for the next message and returns it. An error prints a line, and returns NULL. A signal does not end
+ * the wait. A conductor that refuses the connection has said why before it closed it. */
+static const char *answer_take(struct conversation *conversation)
 {
-    if (bytes > 0)
-        do
-            bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
-        while (bytes < 0 && errno == EINTR);
+    bool is_reset = false, again;
+    ssize_t bytes;
+
+    do {
+        bytes = recv(conversation->socket, conversation->answer, CONTROL_ANSWER_BYTES - 1, 0);
+        again = bytes < 0 && (errno == EINTR || (errno == ECONNRESET && !is_reset));
+        is_reset = is_reset || (bytes < 0 && errno == ECONNRESET);
+    } while (again);
     if (bytes <= 0) {
         say("the conductor at %s does not answer: %s", conversation->path, why_silent(bytes));
         return NULL;
@@ -46,14 +51,19 @@ const char *conversation_ask(struct conversation *conversation, const char *requ
     if (conversation->socket < 0)
         conversation->socket = control_connect(conversation->path);
     if (conversation->socket < 0) {
-        say("no conductor at %s: %s", conversation->path, strerror(errno));
+        if (errno == EACCES)
+            say("the conductor's socket %s refuses you: %s; root, or its group (conductor --group), may ask",
+                conversation->path, strerror(errno));
+        else
+            say("no conductor at %s: %s", conversation->path, strerror(errno));
         return NULL;
     }
     setsockopt(conversation->socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-    return answer_take(conversation, send(conversation->socket, request, strlen(request), MSG_NOSIGNAL));
+    send(conversation->socket, request, strlen(request), MSG_NOSIGNAL); /* if it fails, there is no answer */
+    return answer_take(conversation);
 }
 
 const char *conversation_next(struct conversation *conversation)
 {
-    return answer_take(conversation, 1);
+    return answer_take(conversation);
 }

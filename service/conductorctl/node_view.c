@@ -36,7 +36,7 @@ static void list_append(struct node_list *list, const char *text, size_t bytes)
     list->text[list->length] = '\0';
 }
 
-bool node_list_ask(struct node_list *list, struct conversation *conversation)
+static bool list_ask(struct node_list *list, struct conversation *conversation, const char *what)
 {
     uint64_t next = 0;
 
@@ -45,12 +45,13 @@ bool node_list_ask(struct node_list *list, struct conversation *conversation)
     do {
         char request[CONTROL_REQUEST_BYTES];
 
-        snprintf(request, sizeof(request), "nodes %" PRIu64, next);
+        snprintf(request, sizeof(request), "%s %" PRIu64, what, next);
         const char *page = conversation_ask(conversation, request, PAGE_WITHIN_S);
         if (!page)
             return false;
         list->now_ns = json_number(page, "now_ns");
         next = json_number(page, "next");
+        json_member_text(page, "conductor_key", list->conductor_key, sizeof(list->conductor_key));
         for (const char *node = json_first(json_member(page, "nodes")); node; node = json_next(node)) {
             if (list->length > 1)
                 list_append(list, ",\n", 2);
@@ -59,6 +60,16 @@ bool node_list_ask(struct node_list *list, struct conversation *conversation)
     } while (next);
     list_append(list, "]", 1);
     return true;
+}
+
+bool node_list_ask(struct node_list *list, struct conversation *conversation)
+{
+    return list_ask(list, conversation, "nodes");
+}
+
+bool key_list_ask(struct node_list *list, struct conversation *conversation)
+{
+    return list_ask(list, conversation, "keys");
 }
 
 void node_list_free(struct node_list *list)
@@ -105,6 +116,26 @@ void node_list_print(const struct node_list *list, bool is_json)
     printf(" %8s\n", "restarts");
     for (const char *node = json_first(list->text); node; node = json_next(node))
         row_print(list, node);
+}
+
+void key_list_print(const struct node_list *list, bool is_json)
+{
+    char name[FIELD_BYTES], address[FIELD_BYTES], fingerprint[FIELD_BYTES], state[FIELD_BYTES];
+
+    if (is_json) {
+        printf("{\"now_ns\": %" PRIu64 ", \"conductor_key\": \"%s\", \"nodes\": %s}\n", list->now_ns,
+               list->conductor_key, list->text);
+        return;
+    }
+    if (*list->conductor_key)
+        printf("conductor_key=%s\n", list->conductor_key);
+    else
+        puts("the conductor gives no keys: it was started without --identity FILE");
+    printf("%-16s %-17s %-23s %-9s %s\n", "node", "address", "fingerprint", "state", "heard");
+    for (const char *node = json_first(list->text); node; node = json_next(node))
+        printf("%-16s %-17s %-23s %-9s %" PRIu64 " s ago\n", text_of(node, "name", name),
+               text_of(node, "address", address), text_of(node, "fingerprint", fingerprint),
+               text_of(node, "state", state), (list->now_ns - json_number(node, "heard_ns")) / SECOND_NS);
 }
 
 static bool is_same(const char *one, const char *other, const char *name)

@@ -14,14 +14,18 @@
 struct node_list {
     char *text; /* a list in JSON, NUL-terminated */
     size_t length, room;
-    uint64_t now_ns; /* conductor time */
+    uint64_t now_ns;        /* conductor time */
+    char conductor_key[65]; /* of a list of keys: the conductor's public key, "" if it gives none */
 };
 
-/* Asks for the list of all nodes, page by page. Returns false if this fails, after a line with the reason. */
+/* Asks for the list of all nodes, page by page. Returns false if this fails, after a line with the reason.
+ * key_list_ask does so for the nodes that have asked for keys. */
 bool node_list_ask(struct node_list *list, struct conversation *conversation);
+bool key_list_ask(struct node_list *list, struct conversation *conversation);
 void node_list_free(struct node_list *list);
 
 void node_list_print(const struct node_list *list, bool is_json);
+void key_list_print(const struct node_list *list, bool is_json);
 
 /* Prints what nodes have counted between two lists; the later list was made after the command of this number.
  * Leaves out nodes that have not done that command, or have restarted in between. */

@@ -18,7 +18,12 @@ static const char usage[] =
     "\n"
     "  status                 prints the conductor's state and counters, and the number of nodes\n"
     "  nodes                  prints a table of the nodes; with --watch [SECONDS] repeatedly\n"
-    "  remove NODE            forgets the node of this name or Ethernet address\n"
+    "  keys                   prints the conductor's public key, and the nodes that have asked for keys\n"
+    "  admit NODE FINGERPRINT lets this node, by name or Ethernet address, have its keys\n"
+    "  remove NODE            forgets the node of this name or Ethernet address; with --silent all silent\n"
+    "                         nodes\n"
+    "  key ID                 prints a node's keys, for a file on the node, to root; ID is the Ethernet\n"
+    "                         address of its card for beats, 12 hexadecimal digits, or its name\n"
     "  rate HZ                sets the beats a second, 1/60 to 1000; 0: none\n"
     "At the next beat, on all CPUs of all nodes:\n"
     "  stop, continue, kill   all ranks; with --job N only those of job N\n"
@@ -27,6 +32,8 @@ static const char usage[] =
     "  services US            runs the service's ready threads first, for at most US microseconds,\n"
     "                         1 to 100000\n"
     "  counters [SECONDS]     counts each node's kernel entries during this time (default: 1)\n"
+    "  rotate                 has all nodes ask for new keys, made of what the key file holds now, and ends\n"
+    "                         the old ones\n"
     "  klog --to DIR          writes the flight logs of all nodes, held at the same beat, to files\n"
     "                         in DIR; with --nodes NAME,... only those of these nodes\n"
     "\n"
@@ -43,6 +50,7 @@ enum {
     TAKES_WATCH = 8,
     TAKES_FOLDER = 16,
     TAKES_NODES = 32,
+    TAKES_SILENT = 64,
     OF_COMMAND = TAKES_WITHIN | TAKES_ONE_WAY
 };
 
@@ -54,8 +62,12 @@ static const struct {
 } whats[] = {
     { "status", 0, 0, WHAT_ASK, 0 },
     { "rate", 1, 1, WHAT_ASK, 0 },
-    { "remove", 1, 1, WHAT_ASK, 0 },
+    { "remove", 0, 1, WHAT_ASK, TAKES_SILENT },
+    { "key", 1, 1, WHAT_KEY, 0 },
     { "nodes", 0, 0, WHAT_NODES, TAKES_WATCH },
+    { "keys", 0, 0, WHAT_KEYS, 0 },
+    { "admit", 2, 2, WHAT_ASK, 0 },
+    { "rotate", 0, 0, WHAT_COMMAND, TAKES_WITHIN },
     { "stop", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
     { "continue", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
     { "kill", 0, 0, WHAT_COMMAND, OF_COMMAND | TAKES_JOB },
@@ -69,7 +81,8 @@ static const struct {
 /* The words as read, before they are checked. */
 static const char *operands[OPERANDS_MAX + 1]; /* WHAT, and its operands */
 static unsigned operand_count;
-static uint32_t job;       /* 0: none */
+static uint32_t job; /* 0: none */
+static bool is_silent;
 static struct words given; /* a time of 0: not given */
 
 static void watch_take(const char *text)
@@ -82,6 +95,7 @@ static const struct option_row option_rows[] = {
     { "json", 0, OPTION_FLAG, .value = &given.is_json },
     { "one-way", 0, OPTION_FLAG, .value = &given.is_one_way },
     { "socket", 0, OPTION_TEXT, .value = &given.socket },
+    { "silent", 0, OPTION_FLAG, .value = &is_silent },
     { "within", 0, OPTION_NUMBER, .value = &given.within_s, .min = 1, .max = WITHIN_S_MAX },
     { "job", 0, OPTION_NUMBER, .value = &job, .min = 1, .max = UINT32_MAX },
     { "to", 0, OPTION_TEXT, .value = &given.folder },
@@ -109,7 +123,8 @@ static unsigned options_given(void)
 {
     return (job ? TAKES_JOB : 0) | (given.within_s ? TAKES_WITHIN : 0) |
            (given.is_one_way ? TAKES_ONE_WAY : 0) | (given.watch_s ? TAKES_WATCH : 0) |
-           (given.folder ? TAKES_FOLDER : 0) | (given.nodes ? TAKES_NODES : 0);
+           (is_silent ? TAKES_SILENT : 0) | (given.folder ? TAKES_FOLDER : 0) |
+           (given.nodes ? TAKES_NODES : 0);
 }
 
 static enum what what_find(void)
@@ -123,6 +138,8 @@ static enum what what_find(void)
             options_wrong("%s: wrong number of words after it", operands[0]);
         if ((takes & ~whats[i].takes) || (takes & OF_COMMAND) == OF_COMMAND)
             options_wrong("%s: it does not take one of these options", operands[0]);
+        if ((whats[i].takes & TAKES_SILENT) && count + is_silent != 1)
+            options_wrong("%s: it takes a NODE or --silent", operands[0]);
         if ((whats[i].takes & TAKES_FOLDER) && !given.folder)
             options_wrong("%s: it takes --to DIR, the folder for the logs", operands[0]);
         return whats[i].what;
@@ -130,16 +147,18 @@ static enum what what_find(void)
     options_wrong("%s: unknown request", operands[0]);
 }
 
-static void text_write(char text[CONTROL_REQUEST_BYTES])
+static void text_write(char text[CONTROL_WORDS_BYTES])
 {
     for (unsigned i = 0; i < operand_count; i++) {
-        if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_REQUEST_BYTES)
+        if (strlen(text) + strlen(operands[i]) + 32 > CONTROL_WORDS_BYTES)
             options_wrong("the request is too long");
         strcat(text, i ? " " : "");
         strcat(text, operands[i]);
     }
+    if (is_silent)
+        strcat(text, " --silent");
     if (job)
-        snprintf(text + strlen(text), CONTROL_REQUEST_BYTES - strlen(text), " job %" PRIu32, job);
+        snprintf(text + strlen(text), CONTROL_WORDS_BYTES - strlen(text), " job %" PRIu32, job);
 }
 
 void words_read(struct words *words, char **word)

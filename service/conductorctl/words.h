@@ -11,14 +11,14 @@
 
 #define WITHIN_S_MAX 86400 /* longest wait for a command, longest interval of counters */
 
-enum what { WHAT_ASK, WHAT_NODES, WHAT_COUNTERS, WHAT_COMMAND, WHAT_KLOG };
+enum what { WHAT_ASK, WHAT_NODES, WHAT_KEYS, WHAT_COUNTERS, WHAT_COMMAND, WHAT_KLOG, WHAT_KEY };
 
 struct words {
     enum what what;
-    char text[CONTROL_REQUEST_BYTES]; /* the request, without one-way or within */
-    const char *seconds;              /* argument of counters; NULL: not given */
-    const char *folder;               /* argument of klog */
-    const char *nodes;                /* klog: names and addresses, with commas between; NULL: all */
+    char text[CONTROL_WORDS_BYTES]; /* the request, without one-way or within */
+    const char *seconds;            /* argument of counters; NULL: not given */
+    const char *folder;             /* argument of klog */
+    const char *nodes;              /* klog: names and addresses, with commas between; NULL: all */
     const char *socket;
     bool is_json, is_one_way;
     uint32_t within_s;

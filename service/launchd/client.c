@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * client.c: connections of tacet-launchd (launchd.h). Each is greeted, and has GREETED_LIMIT_NS to ask for a
- * job; one connection at a time has the node's job. If all places are taken, a new connection replaces the
- * oldest one without a job, so that silent connections cannot keep others out.
+ * job; one connection at a time has the node's job. If all places are taken, a new connection replaces one
+ * without a job, so that silent connections cannot keep others out.
  *
  * A connection ends by shutdown(2). What still comes is read and dropped for CLOSING_LIMIT_NS: to close a
  * socket with unread bytes resets the connection, and the other side would lose the last lines.
@@ -45,7 +45,7 @@ static struct client {
     uint64_t limit_ns; /* GREETED, CLOSING */
     uint64_t nonce;
     struct in_addr address;
-    char line[LAUNCH_LINE_BYTES];
+    char line[LAUNCH_TICKET_LINE];
     size_t line_bytes;
     char out[OUT_BYTES];
     size_t out_bytes;
@@ -146,45 +146,28 @@ struct in_addr client_address(const struct client *client)
 
 /* ---- Lines that come ---- */
 
-/* Checks the ticket of a request. Returns false if it was wrong; the client is refused then. */
-static bool ticket_is_right(struct client *client, bool has_ticket, uint64_t ticket)
+/* Handles the line that asks for a job. */
+static void ask_heard(struct client *client, const char *text)
 {
-    if (!launchd.has_key) {
-        if (has_ticket)
-            client_refuse(client, "this node has no key: send - as the ticket");
-        return !has_ticket;
-    }
-    const bool is_right = has_ticket && ticket == launch_ticket(launchd.key, client->nonce);
-    if (!has_ticket)
-        client_refuse(client,
-                      "this node has a key: it needs a ticket (tacetrun --key FILE or --conductor SOCKET)");
-    else if (!is_right)
-        client_refuse(client, "the ticket is wrong: it was made with another key, or for another nonce");
-    return is_right;
+    static struct launch_line line; /* large */
+    struct message why;
+
+    if (launch_line_read(text, &line, &why) || keys_ticket_check(&line, client->nonce, &why))
+        client_refuse(client, "%s", why.text);
+    else if (!job_take(client, &line))
+        client_refuse(client, "busy with job %" PRIu32, job_number());
+    else
+        client->state = FED;
 }
 
 static void line_heard(struct client *client, const char *line)
 {
-    struct message why;
-    bool has_ticket;
-    uint64_t ticket;
-    size_t bytes;
-
-    if (client->state == SERVED) {
-        if (strcmp(line, "kill") == 0)
-            job_kill();
-        else
-            job_fail("%.40s: tacetrun may say only kill while its job runs", line);
-        return;
-    }
-    if (launch_line_read(line, &bytes, &has_ticket, &ticket, &why))
-        client_refuse(client, "%s", why.text);
-    else if (!ticket_is_right(client, has_ticket, ticket))
-        return;
-    else if (!job_take(client, bytes))
-        client_refuse(client, "busy: another job runs here");
+    if (client->state != SERVED)
+        ask_heard(client, line);
+    else if (strcmp(line, "kill") == 0)
+        job_kill();
     else
-        client->state = FED;
+        job_fail("%.40s: tacetrun may say only kill while its job runs", line);
 }
 
 /* Takes bytes up to the end of a line. Returns how many. */
@@ -196,9 +179,9 @@ static size_t line_feed(struct client *client, const char *bytes, size_t count)
     if (client->line_bytes + taken > sizeof(client->line) ||
         (!end && client->line_bytes + taken == sizeof(client->line))) {
         if (client->state == SERVED)
-            job_fail("the line is too long: at most %u characters", LAUNCH_LINE_BYTES - 1);
+            job_fail("the line is too long: at most %u characters", LAUNCH_TICKET_LINE - 1);
         else
-            client_refuse(client, "the line is too long: at most %u characters", LAUNCH_LINE_BYTES - 1);
+            client_refuse(client, "the line is too long: at most %u characters", LAUNCH_TICKET_LINE - 1);
         return count;
     }
     memcpy(client->line + client->line_bytes, bytes, taken);
@@ -256,34 +239,57 @@ void clients_turn(void)
     }
 }
 
-/* Returns a free place, or else closes the oldest connection without a job and returns its place. */
+static bool is_visitor(const struct client *client)
+{
+    return client->state == GREETED || client->state == CLOSING;
+}
+
+static unsigned visitors_from(struct in_addr address)
+{
+    unsigned count = 0;
+
+    for (const struct client *client = clients; client < clients + CLIENTS_MAX; client++)
+        count += is_visitor(client) && client->address.s_addr == address.s_addr;
+    return count;
+}
+
+/* Returns a free place. If all are taken, closes a connection without a job, the oldest of the host that has
+ * most, so no host keeps the others out. */
 static struct client *place_find(void)
 {
-    struct client *oldest = NULL;
+    struct client *closed = NULL;
+    unsigned most = 0;
 
     for (struct client *client = clients; client < clients + CLIENTS_MAX; client++) {
+        const unsigned count = is_visitor(client) ? visitors_from(client->address) : 0;
+
         if (client->state == FREE)
             return client;
-        if ((client->state == GREETED || client->state == CLOSING) &&
-            (!oldest || client->limit_ns < oldest->limit_ns))
-            oldest = client;
+        if (count > most || (count && count == most && client->limit_ns < closed->limit_ns)) {
+            closed = client;
+            most = count;
+        }
     }
-    client_close(oldest);
-    return oldest;
+    client_close(closed);
+    return closed;
 }
 
 static void greet(struct client *client)
 {
     struct sysinfo memory = { 0 };
     struct utsname system;
+    char job[40] = "";
 
     sysinfo(&memory);
     uname(&system);
+    if (!job_is_over())
+        snprintf(job, sizeof(job), " job=%" PRIu32 " uid=%u", job_number(), job_user());
     client_say(client,
-               "tacet-launch %u %016" PRIx64 " %s cpus=%u memory_mib=%llu state=%s name=%s system=%s-%s",
+               "tacet-launch %u %016" PRIx64 " %s cpus=%u memory_mib=%llu state=%s%s name=%s id=%s "
+               "system=%s-%s",
                LAUNCH_VERSION, client->nonce, launchd.has_key ? "ticket" : "open", launchd.cpus.count,
-               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_state(), launchd.name,
-               system.sysname, system.release);
+               (unsigned long long)memory.totalram * memory.mem_unit >> 20, job_is_over() ? "idle" : "busy",
+               job, launchd.name, launchd.id, system.sysname, system.release);
 }
 
 /* Accepts and greets a connection. Returns false if no connection waits. */

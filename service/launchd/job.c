@@ -3,15 +3,15 @@
  * job.c: the one job of a Linux node (launchd.h), in stages:
  *
  *      RECEIVING   reads the request, then the program, if it is sent, into a file in memory
- *      DIALLING    makes two connections to tacetrun for each rank
+ *      DIALLING    makes three connections to tacetrun for each rank
  *      STARTING    forks all ranks. A pipe closes when the last rank runs its program; a rank that cannot
  *                  writes the reason into the pipe. "started" is not sent before, so the job can be refused
  *      RUNNING     reports each rank's end
  *      ENDING      kills the processes that are left, until there are none
  *      DRAINING    waits until tacetrun's side has acknowledged all that the ranks have written
  *
- * This process keeps the ranks' streams open, too, to see what is acknowledged. So it has to end them: a
- * stream ends when its rank has ended and no process is left but ranks.
+ * This process keeps the ranks' output streams open, too, to see what is acknowledged. So it has to end them:
+ * a stream ends when its rank has ended and no process is left but ranks. PMI's stream is the rank's alone.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
@@ -26,8 +26,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,12 +50,13 @@ enum stage { IDLE, RECEIVING, DIALLING, STARTING, RUNNING, ENDING, DRAINING };
 struct stream {
     struct watch watch; /* its socket, -1 if closed; watched until it is dialled */
     uint32_t rank;      /* its number in the job */
-    bool is_err, is_dialled;
+    const char *kind;   /* for its first line */
+    bool is_dialled;
 };
 
 struct rank {
     pid_t pid;
-    struct stream out, err;
+    struct stream out, err, pmi;
     bool has_ended, is_told, is_shut;
     unsigned status;
 };
@@ -65,9 +68,11 @@ static struct job {
     uint64_t limit_ns;     /* when RECEIVING, DIALLING, STARTING or DRAINING times out; UINT64_MAX: never */
     char bytes[LAUNCH_REQUEST_BYTES];
     size_t bytes_due, bytes_here;
+    struct launch_line line; /* its texts are not kept */
     struct launch_request request;
     int program; /* the file in memory; -1: no program is sent */
     uint64_t program_here;
+    char directory[64];    /* made for the job; "": the request names another */
     struct watch problems; /* the pipe's reading end */
     struct rank *ranks;
     unsigned ranks_running;
@@ -81,11 +86,6 @@ static struct {
     uint32_t job;
 } stopped;
 
-const char *job_state(void)
-{
-    return job.stage == IDLE ? "idle" : "busy";
-}
-
 bool job_is_over(void)
 {
     return job.stage == IDLE;
@@ -98,7 +98,12 @@ unsigned job_ranks(void)
 
 uint32_t job_number(void)
 {
-    return job.stage == IDLE ? 0 : job.request.job;
+    return job.stage == IDLE ? 0 : job.line.job;
+}
+
+uint32_t job_user(void)
+{
+    return job.line.user.uid;
 }
 
 bool job_is_stopped(void)
@@ -120,6 +125,7 @@ static void streams_close(void)
     for (unsigned i = 0; job.ranks && i < job.request.ranks; i++) {
         watch_close(&job.ranks[i].out.watch);
         watch_close(&job.ranks[i].err.watch);
+        watch_close(&job.ranks[i].pmi.watch);
     }
 }
 
@@ -176,6 +182,13 @@ void job_stop(bool stop)
         descendants_signal(stop ? SIGSTOP : SIGCONT);
 }
 
+/* Kills all processes of the job that it finds. */
+static void processes_kill(void)
+{
+    if (!cgroup_kill())
+        descendants_signal(SIGKILL);
+}
+
 static unsigned worst_status(void)
 {
     unsigned worst = 0;
@@ -200,6 +213,10 @@ static void job_end(void)
     streams_close();
     watch_close(&job.problems);
     close_set(&job.program);
+    cgroup_remove();
+    if (job.directory[0])
+        rmdir(job.directory); /* if the job has left files, it stays */
+    job.directory[0] = '\0';
     free(job.ranks);
     job.ranks = NULL;
     job.ranks_running = 0;
@@ -209,14 +226,15 @@ static void job_end(void)
 
 /* ---- Request and program ---- */
 
-bool job_take(struct client *client, size_t bytes)
+bool job_take(struct client *client, const struct launch_line *line)
 {
     if (job.stage != IDLE)
         return false;
     job.stage = RECEIVING;
     job.client = client;
     job.limit_ns = clock_now_ns() + REQUEST_LIMIT_NS;
-    job.bytes_due = bytes;
+    job.line = *line;
+    job.bytes_due = line->bytes;
     job.bytes_here = 0;
     job.program_here = 0;
     job.is_killed = false;
@@ -268,6 +286,7 @@ static void program_complete(void)
     char path[64];
 
     if (job.request.program_bytes) {
+        fchmod(job.program, 0555); /* of a file in memory this does not fail */
         /* Linux does not run a file that is open for writing. */
         snprintf(path, sizeof(path), "/proc/self/fd/%d", job.program);
         const int readable = open(path, O_RDONLY | O_CLOEXEC);
@@ -282,15 +301,31 @@ static void program_complete(void)
     job_dial();
 }
 
+/* Fails the job if this process cannot become its user. */
+static bool user_check(void)
+{
+    const uint32_t uid = job.line.user.uid, own = geteuid();
+
+    if (own == 0 || uid == own)
+        return true;
+    job_fail(
+        "user %u: this node's tacet-launchd runs as user %u, and without root it runs jobs only as itself",
+        uid, own);
+    return false;
+}
+
 static void request_complete(void)
 {
     const struct launch_request *request = &job.request;
     struct message why;
 
-    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why)) {
+    if (launch_request_read(job.bytes, job.bytes_here, &job.request, &why) ||
+        launch_job_check(&job.line, &job.request, &why)) {
         job_fail("%s", why.text);
         return;
     }
+    if (!user_check())
+        return;
     const uint64_t cpus = (uint64_t)request->ranks * (request->cpus ? request->cpus : 1);
     if (cpus > launchd.cpus.count) {
         job_fail("%u ranks of %u CPUs each: this node has %u CPUs", request->ranks,
@@ -339,14 +374,14 @@ static void stream_ready(struct watch *watch, uint32_t events);
 
 /* Begins to connect a stream to tacetrun; stream_ready is called when this has succeeded or failed. Returns
  * false, with errno, if it cannot begin. */
-static bool stream_open(struct stream *stream, uint32_t rank, bool is_err)
+static bool stream_open(struct stream *stream, uint32_t rank, const char *kind)
 {
     const struct sockaddr_in to = { .sin_family = AF_INET,
                                     .sin_port = htons(job.request.port),
                                     .sin_addr = client_address(job.client) };
 
     stream->rank = rank;
-    stream->is_err = is_err;
+    stream->kind = kind;
     stream->watch.ready = stream_ready;
     stream->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     return stream->watch.fd >= 0 &&
@@ -374,11 +409,13 @@ static void job_dial(void)
         return;
     }
     for (unsigned i = 0; i < count; i++)
-        job.ranks[i].out.watch.fd = job.ranks[i].err.watch.fd = -1;
+        job.ranks[i].out.watch.fd = job.ranks[i].err.watch.fd = job.ranks[i].pmi.watch.fd = -1;
     for (unsigned i = 0; i < count; i++) {
         const uint32_t number = job.request.first + i;
+        struct rank *rank = &job.ranks[i];
 
-        if (!stream_open(&job.ranks[i].out, number, false) || !stream_open(&job.ranks[i].err, number, true)) {
+        if (!stream_open(&rank->out, number, "out") || !stream_open(&rank->err, number, "err") ||
+            !stream_open(&rank->pmi, number, "pmi")) {
             streams_failed(errno);
             return;
         }
@@ -399,9 +436,10 @@ static void stream_ready(struct watch *watch, uint32_t events)
         return;
     }
     watch_drop(watch);
-    if (fcntl(watch->fd, F_SETFL, 0) ||
-        dprintf(watch->fd, "stream %016" PRIx64 " %u %s\n", job.request.secret, stream->rank,
-                stream->is_err ? "err" : "out") < 0) {
+    if (stream->kind[0] == 'p') /* requests and answers: none waits for an acknowledgement */
+        setsockopt(watch->fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+    if (fcntl(watch->fd, F_SETFL, 0) || dprintf(watch->fd, "stream %016" PRIx64 " %u %s\n",
+                                                job.request.secret, stream->rank, stream->kind) < 0) {
         streams_failed(errno);
         return;
     }
@@ -431,6 +469,29 @@ static void problems_ready(struct watch *watch, uint32_t events)
     client_say(job.client, "started");
 }
 
+/* Makes what the job's processes need: a folder of its user, if the request names none, and the control
+ * group. Returns false if that fails; the job has failed then. */
+static bool place_make(void)
+{
+    const struct credentials *user = &job.line.user;
+
+    if (!job.request.directory) {
+        snprintf(job.directory, sizeof(job.directory), JOB_FOLDERS "/" JOB_FOLDER "XXXXXX", job.request.job,
+                 (int)getpid());
+        setfsgid(user->gid); /* without root these two change nothing */
+        setfsuid(user->uid);
+        if (!mkdtemp(job.directory))
+            job_fail("cannot make the working directory %s: %s", job.directory, strerror(errno));
+        setfsuid(geteuid());
+        setfsgid(getegid());
+    }
+    if (job.why[0])
+        return false;
+    if (!cgroup_make(job.request.job))
+        job_fail("cannot make the job's control group: %s", strerror(errno));
+    return !job.why[0];
+}
+
 static void job_fork(void)
 {
     const pid_t parent = getpid();
@@ -439,6 +500,8 @@ static void job_fork(void)
     job.stage = STARTING;
     job.limit_ns = clock_now_ns() + START_LIMIT_NS;
     stopped.is_set = false; /* a new job runs, even after stop */
+    if (!place_make())
+        return;
     if (pipe2(ends, O_CLOEXEC)) {
         job_fail("cannot make a pipe: %s", strerror(errno));
         return;
@@ -450,9 +513,13 @@ static void job_fork(void)
     for (unsigned i = 0; i < job.request.ranks && job.stage == STARTING; i++) {
         struct rank *rank = &job.ranks[i];
         const struct launch_rank start = { .request = &job.request,
+                                           .user = &job.line.user,
+                                           .directory =
+                                               job.request.directory ? job.request.directory : job.directory,
                                            .local = i,
                                            .out = rank->out.watch.fd,
                                            .err = rank->err.watch.fd,
+                                           .pmi = rank->pmi.watch.fd,
                                            .program = job.program,
                                            .problems = ends[1] };
 
@@ -463,6 +530,7 @@ static void job_fork(void)
             job_fail("rank %u: cannot fork: %s", job.request.first + i, strerror(errno));
         else
             job.ranks_running++;
+        watch_close(&rank->pmi.watch);
     }
     close(ends[1]);
 }
@@ -505,7 +573,7 @@ static void dialling_turn(void)
     bool all = true;
 
     for (unsigned i = 0; i < job.request.ranks; i++)
-        all &= job.ranks[i].out.is_dialled && job.ranks[i].err.is_dialled;
+        all &= job.ranks[i].out.is_dialled && job.ranks[i].err.is_dialled && job.ranks[i].pmi.is_dialled;
     if (all)
         job_fork();
 }
@@ -548,7 +616,7 @@ static void running_turn(void)
 
 static void ending_turn(void)
 {
-    descendants_signal(SIGKILL);
+    processes_kill();
     job_children_ended();
     turn_by(clock_now_ns() + KILL_EVERY_NS);
     if (waitpid(-1, NULL, WNOHANG) >= 0 || errno != ECHILD)
@@ -615,7 +683,7 @@ void job_turn(void)
     if (job.stage == DIALLING)
         dialling_turn();
     if (job.stage == RUNNING && job.is_killed) {
-        descendants_signal(SIGKILL);
+        processes_kill();
         turn_by(clock_now_ns() + KILL_EVERY_NS);
     }
     if (job.stage == RUNNING)

@@ -5,7 +5,6 @@
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/descendants.h"
-#include "service/lib/key_file.h"
 #include "service/lib/options.h"
 #include "service/lib/process.h"
 #include "service/lib/say.h"
@@ -37,13 +36,17 @@ static uint64_t turn_by_ns = UINT64_MAX;
 
 static const char usage[] =
     "usage: tacet-launchd [--port PORT] [--key FILE] [--name NAME] [--address ADDRESS] [--beats INTERFACE]\n"
+    "                     [--conductor-key KEY]\n"
     "\n"
     "Runs jobs of tacetrun on this Linux node, one at a time.\n"
     "  --port PORT        listens at this TCP port, 1 to 65535; 0: a free one (default: 35019)\n"
-    "  --key FILE         the conductor's key; without it every host can run jobs here\n"
+    "  --key FILE         the node's keys (conductorctl key); without it, which root may not do, any\n"
+    "                     host can run jobs here\n"
     "  --name NAME        the node's name, at most 31 characters (default: the host's name)\n"
     "  --address ADDRESS  the IPv4 address to listen at and to tell the conductor (default: all)\n"
-    "  --beats INTERFACE  takes the conductor's beats from this interface and answers them; needs --key\n";
+    "  --conductor-key KEY the conductor's public key (conductorctl keys): gets the node's keys from it\n"
+    "  --beats INTERFACE  takes the conductor's beats from this interface and answers them; needs --key\n"
+    "                     or --conductor-key\n";
 
 void turn_by(uint64_t when_ns)
 {
@@ -88,16 +91,19 @@ static void listen_at(uint16_t port)
         give_up(STATUS_WRONG, "cannot listen at port %u: %s", port, strerror(errno));
     watch_set(&launchd.loop, &listener, EPOLLIN);
     say_begin("tacet-launchd", say_without_waiting);
-    say("%s takes jobs at port %u, on %u CPUs%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
-        launchd.has_key ? "" : "; without --key any host can run jobs here");
+    const char *why = cgroup_find();
+    say("%s takes jobs at port %u, on %u CPUs%s%s%s", launchd.name, ntohs(here.sin_port), launchd.cpus.count,
+        launchd.has_key ? "" : "; without --key any host can run jobs here",
+        why ? "; jobs have no control group and are ended by a search of /proc: " : "", why ? why : "");
 }
 
 static uint32_t port = LAUNCH_PORT;
-static const char *key_path, *name_given, *address_given, *beats_interface;
+static const char *key_path, *name_given, *address_given, *beats_interface, *conductor_key;
 
 static const struct option_row option_rows[] = {
     { "port", 0, OPTION_NUMBER, .value = &port, .max = UINT16_MAX },
     { "key", 0, OPTION_TEXT, .value = &key_path },
+    { "conductor-key", 0, OPTION_TEXT, .value = &conductor_key },
     { "name", 0, OPTION_TEXT, .value = &name_given },
     { "address", 0, OPTION_TEXT, .value = &address_given },
     { "beats", 0, OPTION_TEXT, .value = &beats_interface },
@@ -112,13 +118,22 @@ static void prepare(char **words)
 
     if (words[end])
         options_wrong("unexpected word: %s", words[end]);
-    if (beats_interface && !key_path)
-        give_up(STATUS_WRONG, "--beats needs the conductor's key: --key FILE");
+    if (key_path && conductor_key)
+        give_up(STATUS_WRONG, "--key and --conductor-key: give one of them");
+    if (conductor_key && !beats_interface)
+        give_up(STATUS_WRONG, "--conductor-key needs the interface to the conductor: --beats INTERFACE");
+    if (beats_interface && !key_path && !conductor_key)
+        give_up(STATUS_WRONG, "--beats needs the node's keys: --key FILE, or --conductor-key KEY");
     name_set(name_given);
     address_set(address_given);
-    launchd.has_key = key_path;
+    if (geteuid() == 0 && !key_path && !conductor_key)
+        give_up(STATUS_WRONG, "as root it needs the node's keys, --key FILE: without them any host could run "
+                              "programs as root here");
     if (key_path)
-        key_file_read(key_path, launchd.key, STATUS_WRONG);
+        keys_from_file(key_path);
+    else if (conductor_key)
+        keys_from_conductor(conductor_key);
+    strcpy(launchd.id, launchd.name);
     launch_cpus_find(&launchd.cpus);
     if (beats_interface && beats_open(beats_interface, &what))
         give_up(STATUS_WRONG, "--beats %s: %s: %s", beats_interface, what, strerror(errno));
@@ -158,6 +173,8 @@ static void signals_ready(struct watch *watch, uint32_t events)
     while (read(watch->fd, &info, sizeof(info)) == sizeof(info)) {
         if (info.ssi_signo == SIGCHLD)
             job_children_ended();
+        else if (info.ssi_signo == SIGHUP && key_path)
+            keys_reload();
         else
             is_ending = true;
     }
@@ -173,6 +190,7 @@ static void turn(void)
 {
     job_turn();
     clients_turn();
+    keys_turn();
     const uint64_t now = clock_now_ns(), left_ns = turn_by_ns > now ? turn_by_ns - now : 0;
     const int wait_ms = turn_by_ns == UINT64_MAX ? -1 : (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS);
     turn_by_ns = UINT64_MAX;

@@ -6,17 +6,21 @@
  *      launchd.c     the program: options, signals, the loop
  *      client.c      connections: greeting, tickets, lines in and out
  *      job.c         the node's one job, from its request to its end
+ *      cgroup.c      the job's control group
  *      rank.c        a rank between fork and exec
  *      beats.c       the conductor's beats: answers, stop, continue, kill
+ *      keys.c        the node's keys, from a file or from the conductor
  */
 #ifndef TACET_SERVICE_LAUNCHD_H
 #define TACET_SERVICE_LAUNCHD_H
 
-#include "beat/answer_frame.h"
+#include "beat/key_frame.h"
 #include "launch/launch_request.h"
 #include "service/lib/clock.h"
 #include "service/lib/event_loop.h"
+#include "service/lib/key_file.h"
 #include "service/lib/launch_cpus.h"
+#include "service/lib/wire.h"
 #include <netinet/in.h>
 #include <stdbool.h>
 #include <sys/resource.h>
@@ -25,8 +29,9 @@
 /* The node; set when the program starts. */
 extern struct launchd {
     char name[ANSWER_NAME_BYTES];
-    struct in_addr address; /* 0.0.0.0: all of the node's addresses */
-    uint8_t key[SIPHASH_KEY_BYTES];
+    struct in_addr address;            /* 0.0.0.0: all of the node's addresses */
+    char id[LAUNCH_NODE_ID_BYTES + 1]; /* of what its key for tickets is made (docs/jobs.md) */
+    struct node_keys keys;
     bool has_key;
     struct launch_cpus cpus;
     /* As they were before this program changed its own; ranks get them back. */
@@ -65,11 +70,8 @@ struct in_addr client_address(const struct client *client);
 
 /* ---- The job ---- */
 
-/* Returns "idle" or "busy". */
-const char *job_state(void);
-
-/* Begins a job for this client, whose request has `bytes` bytes. Returns false if the node has a job. */
-bool job_take(struct client *client, size_t bytes);
+/* Begins a job for this client, whose request follows this line. Returns false if the node has a job. */
+bool job_take(struct client *client, const struct launch_line *line);
 
 /* Takes bytes of the request, then of the program. Returns how many it took; 0 once it has all of them. */
 size_t job_feed(const char *bytes, size_t count);
@@ -92,20 +94,46 @@ void job_turn(void);
 bool job_is_over(void);
 unsigned job_ranks(void);  /* ranks that have not ended */
 uint32_t job_number(void); /* 0: no job */
+uint32_t job_user(void);   /* its uid */
 
 /* Stops all processes of the job, or continues them; job_is_stopped returns which was last. Without a job the
  * node counts as stopped until the next job starts. */
 void job_stop(bool stop);
 bool job_is_stopped(void);
 
+/* Where jobs have their folders, and how the names begin: the job's number, and tacet-launchd's PID. */
+#define JOB_FOLDERS "/tmp"
+#define JOB_FOLDER  "tacet-%u-%d-"
+
+/* ---- The job's control group ---- */
+
+/* Finds out whether jobs can have one, and ends what a killed tacet-launchd has left in its, and empty
+ * folders of its jobs. Returns NULL, or why not: then the other calls do nothing. */
+const char *cgroup_find(void);
+
+/* Makes the group of a job. Returns false, with errno, if that fails. */
+bool cgroup_make(uint32_t job);
+
+/* Moves the calling process into the group, in a child. Returns false, with errno, if that fails. */
+bool cgroup_join(void);
+
+/* Kills all processes of the group. Returns false if there is none. */
+bool cgroup_kill(void);
+
+/* Removes the group, once its processes have ended. */
+void cgroup_remove(void);
+
 /* ---- A rank ---- */
 
 struct launch_rank {
     const struct launch_request *request;
+    const struct credentials *user;
+    const char *directory;
     unsigned local; /* its number on the node */
     int out, err;   /* its streams */
-    int program;    /* a file in memory; -1: the program is at the request's path */
-    int problems;   /* a pipe for what goes wrong before exec, which closes it */
+    int pmi;
+    int program;  /* a file in memory; -1: the program is at the request's path */
+    int problems; /* a pipe for what goes wrong before exec, which closes it */
 };
 
 /* Becomes the rank's program. Called in the child. */
@@ -115,5 +143,40 @@ _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent);
 
 /* Starts to take beats from this interface. Returns 0, or -1 with errno and the failed step in *what. */
 int beats_open(const char *interface, const char **what);
+
+/* Returns the time of the conductor's beats, UTC in seconds since 1970; this host's if it hears none. */
+uint64_t beats_utc_s(void);
+
+/* ---- Keys ---- */
+
+/* Sets where the node's keys come from: a file, or the conductor of this public key, 64 hexadecimal digits.
+ * Ends the program if they are wrong. */
+void keys_from_file(const char *path);
+void keys_from_conductor(const char *conductor);
+
+/* Starts to ask the conductor, if the keys come from it. `start`: the number drawn at this start. */
+void keys_open(const struct wire *wire, uint64_t start);
+
+/* Asks if a request is due. Called in each turn of the loop. */
+void keys_turn(void);
+
+/* Takes an answer with keys. */
+void keys_take(const uint8_t *payload, size_t bytes);
+
+/* Reads the file once more. Returns whether it has other keys, which are the next ones then. */
+bool keys_reload(void);
+
+/* Does BEAT_REKEY. Returns 0, or an errno. */
+uint32_t keys_renew(void);
+
+/* Returns whether there are next keys; keys_advance makes them those that count. */
+bool keys_have_next(void);
+void keys_advance(void);
+
+/* Checks a ticket under the keys that count, or under the next ones. Returns 0, or an error with `why`. */
+int keys_ticket_check(const struct launch_line *line, uint64_t nonce, struct message *why);
+
+/* Decodes a beat under the keys that count, or under the next ones: then *is_next. */
+enum beat_fault keys_beat_decode(const struct wire_frame *frame, struct beat *beat, bool *is_next);
 
 #endif

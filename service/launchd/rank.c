@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * rank.c: a rank of tacet-launchd between fork and exec: its descriptors, folder, environment and CPUs. An
- * error is a line for people, in a pipe that exec closes. The program's file is examined only after Linux has
- * refused it.
+ * rank.c: a rank of tacet-launchd between fork and exec: its descriptors, user, folder, environment and CPUs.
+ * An error is a line for people, in a pipe that exec closes. The program's file is examined only after Linux
+ * has refused it.
  */
 #include "service/launchd/launchd.h"
 #include "service/lib/process.h"
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DIRECTORY_DEFAULT "/tmp" /* as on a Tacet node whose files are read-only */
-#define OWN_VARIABLES     3      /* TACET_RANK, TACET_SIZE, TACET_LOCAL_RANK */
-#define PROGRAM_HEADERS   64     /* program headers that are examined */
-#define NOT_STARTED       127
+#define OWN_VARIABLES   4  /* TACET_RANK, TACET_SIZE, TACET_LOCAL_RANK, PMI_FD */
+#define PROGRAM_HEADERS 64 /* program headers that are examined */
+#define NOT_STARTED     127
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -108,13 +109,15 @@ _Noreturn static void exec_failed(const struct launch_rank *rank, int error)
 
 /* ---- Before exec ---- */
 
+/* Sets the rank's descriptors. None of those that it has before is LAUNCH_PMI_FD: tacet-launchd's event loop
+ * has that number. */
 static void descriptors_set(const struct launch_rank *rank, uint32_t number)
 {
     const int input =
         rank->request->stdin_rank == number ? rank->out : open("/dev/null", O_RDONLY | O_CLOEXEC);
 
     if (input < 0 || dup2(input, STDIN_FILENO) < 0 || dup2(rank->out, STDOUT_FILENO) < 0 ||
-        dup2(rank->err, STDERR_FILENO) < 0)
+        dup2(rank->err, STDERR_FILENO) < 0 || dup2(rank->pmi, LAUNCH_PMI_FD) < 0)
         problem(rank, "rank %u: cannot set up its input and output: %s", number, strerror(errno));
 }
 
@@ -135,6 +138,7 @@ static void environment_make(const struct launch_rank *rank, uint32_t number, co
     *variables++ = variable_new(rank, "TACET_RANK", number);
     *variables++ = variable_new(rank, "TACET_SIZE", request->size);
     *variables++ = variable_new(rank, "TACET_LOCAL_RANK", rank->local);
+    *variables++ = variable_new(rank, "PMI_FD", LAUNCH_PMI_FD);
     for (unsigned i = 0; i < request->variable_count; i++)
         *variables++ = request->variables[i];
     for (unsigned i = 0; i < request->number_count; i++)
@@ -151,11 +155,30 @@ static void cpus_set(const struct launch_rank *rank, uint32_t number)
         problem(rank, "rank %u: cannot set its CPUs: %s", number, strerror(errno));
 }
 
+/* Becomes the job's user, by numbers. A process that is not root is this user already (job.c), and keeps its
+ * own groups. */
+static void user_become(const struct launch_rank *rank, pid_t parent, uint32_t number)
+{
+    const struct credentials *user = rank->user;
+
+    if (!cgroup_join())
+        problem(rank, "rank %u: cannot join the job's control group: %s", number, strerror(errno));
+    /* Root's own groups give it no rights; in a user namespace they cannot be changed. */
+    if (geteuid() == 0 && setgroups(user->group_count, user->groups) && user->uid)
+        problem(rank, "rank %u: cannot set the groups of user %u: %s", number, user->uid, strerror(errno));
+    if (geteuid() == 0 &&
+        (setresgid(user->gid, user->gid, user->gid) || setresuid(user->uid, user->uid, user->uid)))
+        problem(rank, "rank %u: cannot become user %u of group %u: %s", number, user->uid, user->gid,
+                strerror(errno));
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+        problem(rank, "rank %u: cannot give up rights of set-user-ID programs: %s", number, strerror(errno));
+    child_bind(parent);
+}
+
 _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent)
 {
     static const char *variables[OWN_VARIABLES + LAUNCH_VARIABLES_MAX * 2 + 1];
     const struct launch_request *request = rank->request;
-    const char *directory = request->directory ? request->directory : DIRECTORY_DEFAULT;
     const uint32_t number = request->first + rank->local;
 
     child_begin(parent, &launchd.descriptors);
@@ -164,8 +187,9 @@ _Noreturn void launch_rank_run(const struct launch_rank *rank, pid_t parent)
     descriptors_set(rank, number);
     cpus_set(rank, number);
     environment_make(rank, number, variables);
-    if (chdir(directory))
-        problem(rank, "cwd=%s: %s", directory, strerror(errno));
+    user_become(rank, parent, number);
+    if (chdir(rank->directory))
+        problem(rank, "cwd=%s: %s", rank->directory, strerror(errno));
     child_unblock();
     char *const *arguments = (char *const *)request->arguments;
     if (rank->program >= 0)

@@ -4,18 +4,24 @@
  */
 #include "service/lib/descendants.h"
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define LOOKS_MAX 64 /* scans in one call */
 
+/* State, parent, and the 22nd field: when it started. */
+#define STAT_AFTER_NAME " %c %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu"
+
 struct seen {
     pid_t pid, parent;
+    unsigned long long started; /* with the PID this is unique */
     bool is_ours, has_ended;
 };
 
@@ -31,7 +37,7 @@ int descendants_adopt(void)
  * follow the last ')'. */
 static bool process_read(const char *name, struct seen *seen)
 {
-    char path[64], text[512];
+    char path[64], text[1024];
 
     snprintf(path, sizeof(path), "/proc/%.20s/stat", name);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -43,9 +49,12 @@ static bool process_read(const char *name, struct seen *seen)
     const char *end = strrchr(text, ')');
     char state;
     int parent;
-    if (!end || sscanf(end + 1, " %c %d", &state, &parent) != 2)
+    unsigned long long started;
+    if (!end || sscanf(end + 1, STAT_AFTER_NAME, &state, &parent, &started) != 3)
         return false;
-    *seen = (struct seen){ .pid = (pid_t)atol(name), .parent = parent, .has_ended = strchr("ZX", state) };
+    *seen = (struct seen){
+        .pid = (pid_t)atol(name), .parent = parent, .started = started, .has_ended = strchr("ZX", state)
+    };
     return true;
 }
 
@@ -95,6 +104,23 @@ static void mark(size_t count)
     }
 }
 
+/* Sends a signal to the process that was seen, and to no later one of the same PID. */
+static void signal_send(const struct seen *seen, int number)
+{
+    const int process = (int)syscall(SYS_pidfd_open, seen->pid, 0);
+    struct seen now;
+    char name[24];
+
+    if (process < 0 && errno == ENOSYS) /* before Linux 5.3 */
+        kill(seen->pid, number);
+    if (process < 0)
+        return;
+    snprintf(name, sizeof(name), "%d", (int)seen->pid);
+    if (process_read(name, &now) && now.started == seen->started)
+        syscall(SYS_pidfd_send_signal, process, number, NULL, 0);
+    close(process);
+}
+
 /* Processes that have got the signal. A child's PID is not reused before the child is waited for. */
 struct signalled {
     pid_t *pids;
@@ -109,15 +135,15 @@ static bool has_it(const struct signalled *signalled, pid_t pid)
     return false;
 }
 
-static bool signal_new(struct signalled *signalled, pid_t pid, int number)
+static bool signal_new(struct signalled *signalled, const struct seen *seen, int number)
 {
-    pid_t *larger = realloc(signalled->pids, (signalled->count + 1) * sizeof(pid));
+    pid_t *larger = realloc(signalled->pids, (signalled->count + 1) * sizeof(pid_t));
 
-    kill(pid, number);
+    signal_send(seen, number);
     if (!larger)
         return false;
     signalled->pids = larger;
-    larger[signalled->count++] = pid;
+    larger[signalled->count++] = seen->pid;
     return true;
 }
 
@@ -133,7 +159,7 @@ void descendants_signal(int number)
         found = false;
         for (size_t i = 0; i < count; i++)
             if (table[i].is_ours && !table[i].has_ended && !has_it(&signalled, table[i].pid))
-                found |= signal_new(&signalled, table[i].pid, number);
+                found |= signal_new(&signalled, &table[i], number);
     }
     free(signalled.pids);
 }

@@ -6,37 +6,115 @@
 #include "service/lib/say.h"
 #include "service/lib/text.h"
 #include <errno.h>
-#include <stdio.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#define DIGITS (2 * SIPHASH_KEY_BYTES)
+#define TEXT_BYTES 256 /* more than any file of keys has */
 
-/* Returns NULL, or what is wrong with the file. */
-static const char *key_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES])
+#define MASTER_WRONG "it must hold 32 hexadecimal digits, as `openssl rand -hex 16` prints"
+#define NODE_WRONG                                                                                        \
+    "it must hold two lines, `beats` and `ticket`, each with 32 hexadecimal digits, as `conductorctl key" \
+    " NODE` prints"
+
+/* Returns NULL, or why a file is not safe. */
+static const char *safety_check(int file)
 {
-    FILE *file = fopen(path, "r");
-    char text[DIGITS + 3];
     struct stat status;
 
-    if (!file)
+    if (fstat(file, &status))
         return strerror(errno);
-    size_t bytes = fread(text, 1, sizeof(text), file);
-    int error = fstat(fileno(file), &status);
-    fclose(file);
-    if (error || (status.st_mode & 077))
+    if (!S_ISREG(status.st_mode))
+        return "it is not a regular file";
+    if (status.st_mode & 077)
         return "other users can read or write it; chmod 600 it";
-    while (bytes > 0 && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
-        bytes--;
-    if (bytes != DIGITS)
-        return "it must hold 32 hexadecimal digits, as `openssl rand -hex 16` prints";
-    return hexadecimal_read(text, key, SIPHASH_KEY_BYTES) ? NULL : "it must hold only hexadecimal digits";
+    if (status.st_uid != 0 && status.st_uid != geteuid())
+        return "another user owns it, neither root nor the one that runs this";
+    return NULL;
 }
 
-void key_file_read(const char *path, uint8_t key[SIPHASH_KEY_BYTES], int failed)
+/* Reads a file without the ends of its last line. Returns NULL, or what is wrong with it. */
+static const char *text_load(const char *path, char text[TEXT_BYTES])
 {
-    const char *why = key_read(path, key);
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    if (file < 0)
+        return strerror(errno);
+    const char *why = safety_check(file);
+    const ssize_t taken = why ? 0 : read(file, text, TEXT_BYTES - 1);
+    if (taken < 0)
+        why = strerror(errno);
+    close(file);
+    if (why)
+        return why;
+    size_t bytes = (size_t)taken;
+    while (bytes > 0 && (text[bytes - 1] == '\n' || text[bytes - 1] == '\r'))
+        bytes--;
+    text[bytes] = '\0';
+    return bytes ? NULL : "it is empty";
+}
+
+const char *key_file_load(const char *path, uint8_t key[KEY_BYTES])
+{
+    char text[TEXT_BYTES];
+    const char *why = text_load(path, text);
 
     if (why)
+        return why;
+    return key_parse(text, key) ? NULL : MASTER_WRONG;
+}
+
+const char *key_file_load_identity(const char *path, uint8_t secret[IDENTITY_BYTES])
+{
+    char text[TEXT_BYTES];
+    const char *why = text_load(path, text);
+
+    if (why)
+        return why;
+    return strlen(text) == 2 * IDENTITY_BYTES && hexadecimal_read(text, secret, IDENTITY_BYTES)
+               ? NULL
+               : "it must hold 64 hexadecimal digits, as `openssl rand -hex 32` prints";
+}
+
+/* Reads the line NAME KEY at *at, which is moved past it. */
+static bool line_read(char **at, const char *name, uint8_t key[KEY_BYTES])
+{
+    char *line = strsep(at, "\n");
+    const size_t length = strlen(name);
+
+    if (!line || strncmp(line, name, length) != 0 || line[length] != ' ')
+        return false;
+    line[strcspn(line, "\r")] = '\0';
+    return key_parse(line + length + 1, key);
+}
+
+const char *key_file_load_node(const char *path, struct node_keys *keys)
+{
+    char text[TEXT_BYTES], *at = text;
+    struct node_keys read;
+    const char *why = text_load(path, text);
+
+    if (why)
+        return why;
+    if (!line_read(&at, "beats", read.beats) || !line_read(&at, "ticket", read.ticket) || at)
+        return NODE_WRONG;
+    *keys = read;
+    return NULL;
+}
+
+static void give_up_if(const char *path, const char *why, int failed)
+{
+    if (why)
         give_up(failed, "the key %s: %s", path, why);
+}
+
+void key_file_read(const char *path, uint8_t key[KEY_BYTES], int failed)
+{
+    give_up_if(path, key_file_load(path, key), failed);
+}
+
+void key_file_read_node(const char *path, struct node_keys *keys, int failed)
+{
+    give_up_if(path, key_file_load_node(path, keys), failed);
 }

@@ -22,7 +22,6 @@ static const struct {
     enum pmi_command command;
     const char *reply;
 } commands[] = {
-    { "initack", PMI_INITACK, NULL },
     { "init", PMI_INIT, NULL },
     { "get_maxes", PMI_GET_MAXES, NULL },
     { "get_appnum", PMI_GET_APPNUM, NULL },
@@ -83,19 +82,33 @@ static int text_missing(const char *command, const char *name, struct message *w
     return message_set(why, -EINVAL, "cmd=%s: %s= is missing", command, name);
 }
 
+/* Reads an exit code, an int, as 32 bits. */
+static int exit_code_read(const char *text, uint32_t *number, struct message *why)
+{
+    const bool is_negative = *text == '-';
+    const char *end;
+
+    if (!decimal_read(text + is_negative, &end, INT32_MAX + (uint32_t)is_negative, number) || *end)
+        return message_set(why, -EINVAL, "exitcode=%.40s: not a number of 32 bits", text);
+    *number = is_negative ? -*number : *number;
+    return 0;
+}
+
 /* Reads a command's operands. */
 static int operands_read(const char *name, const struct word *words, int count, struct pmi_request *request,
                          struct message *why)
 {
-    const char *number = request->command == PMI_INITACK    ? "pmiid"
-                         : request->command == PMI_INIT     ? "pmi_version"
+    const char *number = request->command == PMI_INIT       ? "pmi_version"
                          : request->command == PMI_GETBYIDX ? "idx"
-                         : request->command == PMI_ABORT    ? "exitcode"
                                                             : NULL;
     bool is_keyed = request->command == PMI_PUT || request->command == PMI_GET;
 
-    if (request->command == PMI_ABORT && !word_value(words, count, number))
+    const char *code = request->command == PMI_ABORT ? word_value(words, count, "exitcode") : NULL;
+
+    if (request->command == PMI_ABORT && !code)
         request->number = 1; /* older clients send no exit code */
+    else if (code && exit_code_read(code, &request->number, why))
+        return -EINVAL;
     else if (number && number_read(number, word_value(words, count, number), &request->number, why))
         return -EINVAL;
     if (request->command == PMI_INIT &&

@@ -4,7 +4,7 @@
  * other: reading requests, and the store of keys and values that ranks put. Portable C except for memory;
  * knows nothing of connections.
  *
- * Sources: PMI-1 as described by Flux RFC 13; the handshake over a port (initack) as clients send it.
+ * Source: PMI-1 as described by Flux RFC 13.
  */
 #ifndef TACET_SERVICE_PMI_H
 #define TACET_SERVICE_PMI_H
@@ -21,7 +21,6 @@
 #define PMI_REPLY_BYTES 2048
 
 enum pmi_command {
-    PMI_INITACK,
     PMI_INIT,
     PMI_GET_MAXES,
     PMI_GET_APPNUM,
@@ -41,8 +40,8 @@ enum pmi_command {
 
 struct pmi_request {
     enum pmi_command command;
-    uint32_t number;     /* initack's rank, init's version, getbyidx's index, abort's exit code */
-    uint32_t subversion; /* of init */
+    uint32_t number;                   /* init's version, getbyidx's index, abort's exit code as an int */
+    uint32_t subversion;               /* of init */
     const char *kvsname, *key, *value; /* pointers into the line */
     const char *reply;
 };

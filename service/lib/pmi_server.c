@@ -18,8 +18,7 @@
 struct pmi_client {
     struct watch watch; /* first */
     struct pmi_server *server;
-    struct sockaddr_in from;
-    uint32_t rank; /* PMI_RANK_NONE before initack */
+    uint32_t rank;
     bool has_begun, is_in_barrier, is_in_spawn;
     char in[PMI_LINE_BYTES];
     size_t in_bytes;
@@ -34,8 +33,7 @@ static struct pmi_rank *rank_of(const struct pmi_client *client)
 
 static void client_free(struct pmi_client *client)
 {
-    if (client->rank != PMI_RANK_NONE)
-        rank_of(client)->client = NULL;
+    rank_of(client)->client = NULL;
     client->server->barrier_count -= client->is_in_barrier;
     watch_close(&client->watch);
     free(client);
@@ -46,7 +44,7 @@ static void client_refuse(struct pmi_client *client, const char *why)
 {
     char clean[256];
 
-    client->server->calls->refused(client->rank, &client->from, text_clean(why, clean, sizeof(clean)));
+    client->server->calls->refused(client->rank, text_clean(why, clean, sizeof(clean)));
     client_free(client);
 }
 
@@ -149,24 +147,6 @@ static void getbyidx_answer(struct pmi_client *client, const struct pmi_request 
 
 /* ---- Requests ---- */
 
-/* Handles "cmd=initack pmiid=R", which tells the client's rank. NULL, or why it is refused. */
-static const char *rank_take(struct pmi_client *client, uint32_t rank)
-{
-    struct pmi_server *server = client->server;
-
-    if (client->rank != PMI_RANK_NONE)
-        return "initack was sent twice";
-    if (rank >= server->size)
-        return "initack names a rank that the job does not have";
-    if (server->ranks[rank].client || server->ranks[rank].is_finished)
-        return "initack names a rank that has already connected";
-    client->rank = rank;
-    server->ranks[rank].client = client;
-    client_answer(client, "cmd=initack\ncmd=set size=%u\ncmd=set rank=%u\ncmd=set debug=0\n", server->size,
-                  rank);
-    return NULL;
-}
-
 static const char *version_take(struct pmi_client *client, const struct pmi_request *request)
 {
     bool is_ours = request->number == 1;
@@ -189,10 +169,6 @@ static void finalize_take(struct pmi_client *client)
 /* Handles a request. NULL, or why the client is disconnected. */
 static const char *request_take(struct pmi_client *client, const struct pmi_request *request)
 {
-    if (request->command == PMI_INITACK)
-        return rank_take(client, request->number);
-    if (client->rank == PMI_RANK_NONE)
-        return "the first request must be cmd=initack pmiid=RANK";
     if (rank_of(client)->is_finished)
         return "a request was sent after finalize";
     if (request->command == PMI_INIT)
@@ -326,8 +302,8 @@ int pmi_server_open(struct pmi_server *server, const char *store_name, uint32_t 
     return pmi_store_put(&server->store, "PMI_process_mapping", mapping, why);
 }
 
-bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank,
-                        const struct sockaddr_in *from, const char *bytes, size_t count)
+bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank, const char *bytes,
+                        size_t count)
 {
     struct pmi_client *client = calloc(1, sizeof(*client));
 
@@ -336,10 +312,7 @@ bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank
     client->watch = (struct watch){ .fd = connection, .ready = client_ready };
     client->server = server;
     client->rank = rank;
-    if (from)
-        client->from = *from;
-    if (rank != PMI_RANK_NONE)
-        rank_of(client)->client = client;
+    rank_of(client)->client = client;
     if (count)
         memcpy(client->in, bytes, count);
     client->in_bytes = count;

@@ -11,7 +11,6 @@
 
 #include "service/lib/event_loop.h"
 #include "service/lib/pmi.h"
-#include <netinet/in.h>
 
 #define PMI_RANK_NONE UINT32_MAX
 
@@ -25,9 +24,8 @@ struct pmi_rank {
 };
 
 struct pmi_server_calls {
-    /* The client has been disconnected. If its rank is not known, `rank` is PMI_RANK_NONE and `from`
-     * identifies it. */
-    void (*refused)(uint32_t rank, const struct sockaddr_in *from, const char *why);
+    /* The rank's client has been disconnected. */
+    void (*refused)(uint32_t rank, const char *why);
 
     /* A put has failed; the client stays connected. */
     void (*put_refused)(uint32_t rank, const char *why);
@@ -36,8 +34,7 @@ struct pmi_server_calls {
     void (*aborted)(uint32_t rank, uint32_t code);
 };
 
-/* Initialised as { .loop = …, .calls = … }. Before pmi_server_open it has no ranks and disconnects every
- * client. */
+/* Initialised as { .loop = …, .calls = … }. */
 struct pmi_server {
     struct event_loop *loop;
     const struct pmi_server_calls *calls;
@@ -51,11 +48,10 @@ struct pmi_server {
 int pmi_server_open(struct pmi_server *server, const char *store_name, uint32_t nodes, uint32_t ranks,
                     struct message *why);
 
-/* Takes over a connection, with `count` bytes that have been read from it already. `rank` is PMI_RANK_NONE if
- * it is not known: the client then sends it by initack. Returns false if out of memory: the caller then still
- * owns the connection. */
-bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank,
-                        const struct sockaddr_in *from, const char *bytes, size_t count);
+/* Takes over a rank's connection, with `count` bytes that have been read from it already, less than
+ * PMI_LINE_BYTES. Returns false if out of memory: the caller then still owns the connection. */
+bool pmi_server_connect(struct pmi_server *server, int connection, uint32_t rank, const char *bytes,
+                        size_t count);
 
 /* Handles the requests that a rank sent before its process ended. Must not be called from a callback. */
 void pmi_server_drain(struct pmi_server *server, uint32_t rank);

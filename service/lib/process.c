@@ -63,15 +63,20 @@ void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, ui
     watch_set(loop, &watch, EPOLLIN);
 }
 
+void child_bind(pid_t parent)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent)
+        _exit(STATUS_FAILED);
+}
+
 /* Resets the signals by system calls: ignored signals stay ignored over exec, and the C library refuses two
  * signals that it uses itself. */
 void child_begin(pid_t parent, const struct rlimit *descriptors)
 {
     const unsigned long by_default[4] = { 0 }; /* the kernel's struct sigaction: SIG_DFL, no flags, no mask */
 
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent)
-        _exit(STATUS_FAILED);
+    child_bind(parent);
     for (int number = 1; number <= 64; number++)
         syscall(SYS_rt_sigaction, number, by_default, NULL, 8);
     setrlimit(RLIMIT_NOFILE, descriptors);

@@ -28,4 +28,8 @@ void signals_take(struct event_loop *loop, void (*ready)(struct watch *watch, ui
 void child_begin(pid_t parent, const struct rlimit *descriptors);
 void child_unblock(void);
 
+/* Makes the calling process die with its parent; again after a change of its user, which ends this,
+ * prctl(2). */
+void child_bind(pid_t parent);
+
 #endif

@@ -54,11 +54,13 @@ static const struct options options = { .rows = option_rows, .usage = usage, .fa
 static void prepare(char **words)
 {
     const int end = options_read(&options, words, 1);
+    struct node_keys keys;
     const char *what;
 
     if (!interface || !key_path || words[end])
         options_wrong("it takes --interface NAME and --key FILE; --beats N is optional");
-    key_file_read(key_path, listener.key, STATUS_WRONG);
+    key_file_read_node(key_path, &keys, STATUS_WRONG);
+    memcpy(listener.key, keys.beats, sizeof(listener.key));
     if (wire_open(&listener.wire, interface, &what))
         give_up(STATUS_WRONG, "interface %s: %s: %s", interface, what, strerror(errno));
 }
@@ -67,7 +69,7 @@ static void beat_heard(const struct beat *beat, uint64_t arrived_ns)
 {
     uint64_t lost;
 
-    switch (beat_order_take(&listener.order, beat, &lost)) {
+    switch (beat_order_take(&listener.order, beat, 0, &lost)) {
     case BEAT_LATE:
         listener.late++;
         return;
@@ -127,7 +129,7 @@ int main(int count, char **words)
         wire_wait(&listener.wire);
         if (wire_receive(&listener.wire, &frame))
             continue; /* a signal */
-        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, &beat);
+        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, frame.from, &beat);
         listener.faults[fault]++;
         if (fault == BEAT_FINE)
             beat_heard(&beat, frame.arrived_ns);

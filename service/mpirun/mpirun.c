@@ -134,9 +134,8 @@ static void barrier_look(void)
 
 /* ---- Callbacks of the PMI server ---- */
 
-static void client_refused(uint32_t rank, const struct sockaddr_in *from, const char *why)
+static void client_refused(uint32_t rank, const char *why)
 {
-    (void)from; /* each connection was made for a rank */
     run_end(REASON_PMI, rank, STATUS_NOT_CLEAN,
             "rank %u (process %d) violates the PMI protocol: %s; the job ends", rank,
             (int)run.ranks[rank].pid, why);
@@ -150,7 +149,7 @@ static void put_refused(uint32_t rank, const char *why)
 static void rank_aborted(uint32_t rank, uint32_t code)
 {
     run_end(REASON_ABORT, rank, code & 0xff ? (int)(code & 0xff) : 1,
-            "rank %u aborts the job with exit code %u (MPI_Abort)", rank, code);
+            "rank %u aborts the job with exit code %d (MPI_Abort)", rank, (int)code);
 }
 
 static const struct pmi_server_calls pmi_calls = { .refused = client_refused,

@@ -243,7 +243,7 @@ static bool rank_watch(uint32_t number, int kept[KEPT_COUNT])
     if (kept[KEPT_IN] >= 0)
         input_begin(&run.loop, kept[KEPT_IN], number);
     kept[KEPT_IN] = -1;
-    if (pmi_server_connect(&run.pmi, kept[KEPT_PMI], number, NULL, NULL, 0))
+    if (pmi_server_connect(&run.pmi, kept[KEPT_PMI], number, NULL, 0))
         kept[KEPT_PMI] = -1;
     for (int i = KEPT_OUT; i <= KEPT_ERR; i++) {
         if (stream_begin(kept[i], number, i == KEPT_ERR, NULL, 0))

@@ -20,6 +20,18 @@ static void (*names_done)(void);
 
 /* ---- Nodes from the conductor ---- */
 
+/* Takes the job that the conductor has heard of, and its user; none of a silent node, which may be dead. */
+static void job_take(struct node *node, const char *object)
+{
+    char state[16];
+
+    if (strcmp(json_member_text(object, "state", state, sizeof(state)), "silent") == 0)
+        return;
+    node->heard_job = (uint32_t)json_number(object, "job");
+    node->has_user = json_member(object, "uid");
+    node->user = (uint32_t)json_number(object, "uid");
+}
+
 static void node_take(const char *object)
 {
     char raw[NODE_NAME_BYTES], name[NODE_NAME_BYTES], state[16], ipv4[32];
@@ -28,10 +40,13 @@ static void node_take(const char *object)
     text_clean(json_member_text(object, "name", raw, sizeof(raw)), name, sizeof(name));
     json_member_text(object, "state", state, sizeof(state));
     json_member_text(object, "ipv4", ipv4, sizeof(ipv4));
-    if (strcmp(state, "silent") == 0)
+    if (strcmp(state, "silent") == 0) {
         say("skipping %s: the conductor reports it as silent", name);
-    else if (inet_pton(AF_INET, ipv4, &address) == 1 && address.s_addr)
+        nodes.skipped++;
+    } else if (inet_pton(AF_INET, ipv4, &address) == 1 && address.s_addr) {
         node_add(*name && !strchr(name, ':') ? name : ipv4, &address);
+        job_take(nodes.all[nodes.count - 1], object);
+    }
 }
 
 static void page_take(void *context, const char *answer)
@@ -53,6 +68,29 @@ static void page_take(void *context, const char *answer)
         give_up(STATUS_FAILED, "the conductor at %s knows only silent nodes, or none: name nodes with -w",
                 run.plan.conductor);
     names_done();
+}
+
+static void heard_take(void *context, const char *answer)
+{
+    char request[32], ipv4[INET_ADDRSTRLEN];
+    struct in_addr address;
+
+    for (const char *object = json_first(json_member(answer ? answer : "", "nodes")); object;
+         object = json_next(object)) {
+        json_member_text(object, "ipv4", ipv4, sizeof(ipv4));
+        for (uint32_t i = 0; i < nodes.count && inet_pton(AF_INET, ipv4, &address) == 1; i++)
+            if (nodes.all[i]->state < NODE_READY && nodes.all[i]->address.sin_addr.s_addr == address.s_addr)
+                job_take(nodes.all[i], object);
+    }
+    const uint64_t from = json_number(answer ? answer : "", "next");
+    snprintf(request, sizeof(request), "nodes %" PRIu64, from);
+    if (from && run.phase == PHASE_GREET)
+        conductor_request(request, heard_take, context);
+}
+
+void names_heard(void)
+{
+    conductor_request("nodes 0", heard_take, NULL);
 }
 
 /* ---- Nodes named by the user ---- */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * nodes.c: connections to nodes, and the states of each (tacetrun.h). tacetrun connects to all named nodes,
- * waits for their greetings, chooses the first idle ones, and sends each its request and the program as fast
- * as it takes them. Only the choice waits for a node, at most for --within.
+ * waits for their greetings (choice.c), and sends each chosen one its request and the program as fast as it
+ * takes them. Only the choice waits for a node, at most for --within.
  */
 #include "service/lib/json.h"
 #include "service/lib/tcp.h"
 #include "service/lib/text.h"
+#include "service/lib/ticket.h"
+#include "service/tacetrun/greeting.h"
 #include "service/tacetrun/launch_writer.h"
 #include "service/tacetrun/tacetrun.h"
 #include <arpa/inet.h>
@@ -19,11 +21,9 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
+#include <time.h>
 
-/* How long the choice waits for nodes earlier in the list after enough others are idle. */
-#define CHOICE_PATIENCE_NS SECOND_NS
-#define SEND_BYTES         (1u << 20) /* of the program in one call */
-#define FAILURES_SHOWN     8
+#define SEND_BYTES (1u << 20) /* of the program in one call */
 
 struct nodes nodes;
 
@@ -47,6 +47,12 @@ __attribute__((format(printf, 2, 3))) static void node_fail(struct node *node, c
         run_kill(STATUS_FAILED, "%s: %s", node->name, node->why);
 }
 
+void node_is_dead(struct node *node, const char *why)
+{
+    if (node->state < NODE_ENDED)
+        node_fail(node, "%s", why);
+}
+
 static void node_end(struct node *node)
 {
     watch_close(&node->watch);
@@ -62,8 +68,32 @@ static void node_leave(struct node *node)
     watch_set(&run.loop, &node->watch, EPOLLIN);
 }
 
+void node_again(struct node *node, uint64_t at_ns)
+{
+    if (node->state >= NODE_READY)
+        node->deadline_ns = at_ns + run.plan.within_ns;
+    watch_close(&node->watch);
+    node->state = NODE_CONNECTING;
+    node->again_ns = at_ns;
+    node->line_bytes = 0;
+    node->is_busy = false;
+}
+
+/* Returns whether a connection that ends like this is made again: nodes are not chosen yet, and the node has
+ * listened, or is perhaps booting. */
+static bool is_worth_again(const struct node *node, int error)
+{
+    return run.phase == PHASE_GREET && (node->state != NODE_CONNECTING || error == EHOSTUNREACH);
+}
+
 static void node_fail_socket(struct node *node, int error)
 {
+    if (is_worth_again(node, error)) {
+        snprintf(node->why, sizeof(node->why), "%s",
+                 error ? strerror(error) : "the node closes connections before it has a request");
+        node_again(node, run.now_ns + AGAIN_NS);
+        return;
+    }
     if (error == ECONNREFUSED && node->state == NODE_CONNECTING)
         node_fail(node,
                   "connection refused at port %u: it does not wait for jobs; boot it with launch, or run "
@@ -131,19 +161,12 @@ static void node_send(struct node *node)
     watch_set(&run.loop, &node->watch, EPOLLIN);
 }
 
-/* Fills in the request for a node. `port` and `size` have `room` bytes each and hold two of its variables. */
-static void request_fill(struct launch_request *request, const struct node *node, char *port, char *size,
-                         size_t room)
+/* Fills in the request for a node. `size` has `room` bytes and holds one of its variables. */
+static void request_fill(struct launch_request *request, const struct node *node, char *size, size_t room)
 {
     const struct plan *plan = &run.plan;
-    struct sockaddr_in here = { 0 };
-    socklen_t bytes = sizeof(here);
-    char address[INET_ADDRSTRLEN] = "";
     const char *name = strrchr(plan->program[0], '/') + 1;
 
-    getsockname(node->watch.fd, (struct sockaddr *)&here, &bytes);
-    inet_ntop(AF_INET, &here.sin_addr, address, sizeof(address));
-    snprintf(port, room, "PMI_PORT=%s:%u", address, run.port);
     snprintf(size, room, "PMI_SIZE=%u", run.size);
     *request = (struct launch_request){ .job = run.job,
                                         .ranks = node->ranks,
@@ -157,22 +180,23 @@ static void request_fill(struct launch_request *request, const struct node *node
                                         .program_bytes = run.program_bytes,
                                         .directory = plan->directory,
                                         .argument_count = plan->argument_count,
-                                        .variable_count = plan->variable_count + 2,
-                                        .variables = { port, size },
-                                        .number_count = 2,
-                                        .numbers = { "PMI_ID", "PMI_RANK" } };
+                                        .variable_count = plan->variable_count + 1,
+                                        .variables = { size },
+                                        .number_count = 1,
+                                        .numbers = { "PMI_RANK" } };
     memcpy(request->arguments, plan->program, plan->argument_count * sizeof(char *));
-    memcpy(request->variables + 2, plan->variables, plan->variable_count * sizeof(char *));
+    memcpy(request->variables + 1, plan->variables, plan->variable_count * sizeof(char *));
 }
 
-/* Starts sending "launch BYTES TICKET" and the request. */
+/* Starts sending "launch BYTES TICKET" and the request. A ticket begins with the job's number and its user.
+ */
 static void node_launch(struct node *node, const char *ticket)
 {
     static struct launch_request request;
     static char bytes[LAUNCH_REQUEST_BYTES];
-    char port[64], size[32], line[64];
+    char size[32], line[LAUNCH_TICKET_LINE + 64];
 
-    request_fill(&request, node, port, size, sizeof(size));
+    request_fill(&request, node, size, sizeof(size));
     size_t count = launch_request_write(&request, bytes, sizeof(bytes));
     if (!count) {
         node_fail(node, "arguments and environment exceed the %u bytes of a request", LAUNCH_REQUEST_BYTES);
@@ -194,75 +218,68 @@ static void node_launch(struct node *node, const char *ticket)
 static void ticket_answered(void *context, const char *answer)
 {
     struct node *node = context;
-    char ticket[32], error[128];
+    char ticket[LAUNCH_TICKET_LINE], error[128];
 
     if (node->state != NODE_TICKET)
         return;
     json_member_text(answer ? answer : "", "ticket", ticket, sizeof(ticket));
     json_member_text(answer ? answer : "", "error", error, sizeof(error));
-    if (strlen(ticket) == 16 && strspn(ticket, "0123456789abcdef") == 16)
+    if (*ticket && strspn(ticket, "0123456789abcdef,- ") == strlen(ticket))
         node_launch(node, ticket);
     else if (*error)
         node_fail(node, "the conductor refused a ticket: %s", error);
     else
-        node_fail(node, "the node requires a ticket, and no conductor makes one: use --conductor SOCKET or "
-                        "--key FILE");
+        node_fail(node, "the node wants a ticket, and the conductor at %s makes none", run.plan.conductor);
 }
 
 /* Launches the job on a chosen node; gets a ticket first if the node requires one. */
 static void node_begin(struct node *node)
 {
-    char text[64];
+    char text[LAUNCH_TICKET_LINE];
+    const struct ticket ticket = { .master = node->needs_ticket ? run.key : NULL,
+                                   .nonce = node->nonce,
+                                   .id = node->id,
+                                   .job = run.job,
+                                   .who = &run.user,
+                                   .now_s = (uint64_t)time(NULL) };
     uint64_t silence_ns = run.plan.silence_ns;
 
     if (silence_ns == SILENCE_DEFAULT)
         silence_ns = node->is_tacet ? 0 : 10 * SECOND_NS;
     tcp_keep(node->watch.fd, silence_ns);
     node->deadline_ns = run.now_ns + run.plan.within_ns;
-    if (!node->needs_ticket) {
-        node_launch(node, "-");
-    } else if (run.plan.key_file) {
-        snprintf(text, sizeof(text), "%016" PRIx64, launch_ticket(run.key, node->nonce));
+    if (!node->needs_ticket || run.plan.key_file) {
+        ticket_write(&ticket, text);
         node_launch(node, text);
     } else {
         node->state = NODE_TICKET;
-        snprintf(text, sizeof(text), "ticket %016" PRIx64, node->nonce);
+        snprintf(text, sizeof(text), "ticket %016" PRIx64 " %s %" PRIu32, node->nonce, node->id, run.job);
         conductor_request(text, ticket_answered, node);
     }
 }
 
 /* ---- Receiving from a node ---- */
 
-/* Handles the greeting "tacet-launch 1 NONCE WANTED state=… system=…". */
 static void greeting_take(struct node *node, char *line)
 {
-    char *rest = NULL, clean[64];
-    bool has_state = false;
+    struct greeting greeting;
+    char why[sizeof(node->why)];
 
-    text_clean(line, clean, sizeof(clean));
-    const char *magic = strtok_r(line, " ", &rest), *version = strtok_r(NULL, " ", &rest),
-               *nonce = strtok_r(NULL, " ", &rest), *need = strtok_r(NULL, " ", &rest);
-
-    if (!magic || strcmp(magic, "tacet-launch") != 0 || !version) {
-        node_fail(node, "unexpected greeting \"%s\": another service listens on this port", clean);
+    if (!greeting_read(line, &greeting, why, sizeof(why))) {
+        node_fail(node, "%s", why);
         return;
     }
-    if (strcmp(version, "1") != 0) {
-        node_fail(node, "the node has version %.8s of the launch protocol, tacetrun has version 1", version);
-        return;
-    }
-    for (const char *word = strtok_r(NULL, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        has_state = has_state || strcmp(word, "state=idle") == 0 || strcmp(word, "state=busy") == 0;
-        node->is_busy = node->is_busy || strcmp(word, "state=busy") == 0;
-        node->is_tacet = node->is_tacet || strncmp(word, "system=Tacet", 12) == 0;
-    }
-    node->needs_ticket = need && strcmp(need, "ticket") == 0;
-    if (!nonce || !nonce_read(nonce, &node->nonce) || !has_state ||
-        !(node->needs_ticket || (need && strcmp(need, "open") == 0))) {
-        node_fail(node, "invalid greeting \"%s\": no nonce, no ticket or open, or no state", clean);
-        return;
-    }
+    node->nonce = greeting.nonce;
+    node->needs_ticket = greeting.needs_ticket;
+    node->is_busy = greeting.is_busy;
+    node->is_tacet = greeting.is_tacet;
+    node->job = greeting.job;
+    node->user = greeting.user;
+    node->has_user = greeting.has_user;
+    strcpy(node->id, greeting.id);
+    snprintf(node->said_name, sizeof(node->said_name), "%s", greeting.name);
     node->state = NODE_READY;
+    node->greeted_ns = run.now_ns;
 }
 
 /* Handles "rank R STATUS" and "end STATUS". */
@@ -294,7 +311,9 @@ static void line_take(struct node *node, char *line)
 
     if (node->state == NODE_LEAVING)
         return; /* it may have been sent before the node was told */
-    if (strncmp(line, "refused ", 8) == 0)
+    if (node->state == NODE_READY && run.phase == PHASE_GREET)
+        node_again(node, run.now_ns + AGAIN_NS); /* its time for a request is over */
+    else if (strncmp(line, "refused ", 8) == 0)
         node_fail(node, "%s", text_clean(line + 8, clean, sizeof(clean)));
     else if (node->state == NODE_GREETING)
         greeting_take(node, line);
@@ -311,11 +330,13 @@ static void lines_take(struct node *node)
 {
     char *at = node->line, *end = node->line + node->line_bytes, *feed;
 
-    while (node->state < NODE_ENDED && (feed = memchr(at, '\n', (size_t)(end - at)))) {
+    while (node->state < NODE_ENDED && node->watch.fd >= 0 && (feed = memchr(at, '\n', (size_t)(end - at)))) {
         *feed = '\0';
         line_take(node, at);
         at = feed + 1;
     }
+    if (node->watch.fd < 0)
+        return;
     node->line_bytes = (size_t)(end - at);
     memmove(node->line, at, node->line_bytes);
     if (node->state < NODE_ENDED && node->line_bytes == sizeof(node->line))
@@ -394,15 +415,11 @@ void node_add(const char *text, const struct in_addr *address)
 
 static void node_connect(struct node *node)
 {
-    if (!node->has_address) {
-        node->state = NODE_FAILED; /* the look-up has set `why` */
-        return;
-    }
     node->watch.fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (node->watch.fd < 0)
         give_up(STATUS_FAILED, "cannot connect to %s: %s (ulimit -n)", node->name, strerror(errno));
     setsockopt(node->watch.fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
-    node->deadline_ns = run.now_ns + run.plan.within_ns;
+    node->connect_ns = run.now_ns;
     if (connect(node->watch.fd, (struct sockaddr *)&node->address, sizeof(node->address)) &&
         errno != EINPROGRESS)
         node_fail_socket(node, errno);
@@ -413,9 +430,14 @@ static void node_connect(struct node *node)
 void nodes_connect(void)
 {
     run.phase = PHASE_GREET;
-    run.now_ns = clock_now_ns(); /* looking names up may have taken a while */
-    for (uint32_t i = 0; i < nodes.count; i++)
-        node_connect(nodes.all[i]);
+    run.now_ns = run.greet_ns = clock_now_ns(); /* looking names up may have taken a while */
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        nodes.all[i]->deadline_ns = run.now_ns + run.plan.within_ns;
+        if (nodes.all[i]->has_address)
+            node_connect(nodes.all[i]);
+        else
+            nodes.all[i]->state = NODE_FAILED; /* the look-up has set `why` */
+    }
 }
 
 static void node_check_time(struct node *node)
@@ -425,96 +447,17 @@ static void node_check_time(struct node *node)
                                           [NODE_TICKET] = "waiting for the conductor's ticket",
                                           [NODE_SENDING] = "while sending the request",
                                           [NODE_STARTING] = "waiting for its ranks to start" };
+    char why[200];
 
-    if (node->state < NODE_RUNNING && node->state != NODE_READY && run.now_ns >= node->deadline_ns)
-        node_fail(node, "timed out %s: no answer within %" PRIu64 " s (--within)", states[node->state],
-                  run.plan.within_ns / SECOND_NS);
-}
-
-static void choice_fail(uint32_t idle, uint32_t count)
-{
-    uint32_t shown = 0;
-
-    say("too few idle nodes: %u of %u are idle, and the job needs %u:", idle, nodes.count, count);
-    for (uint32_t i = 0; i < nodes.count; i++) {
-        const struct node *node = nodes.all[i];
-
-        if ((node->state == NODE_READY && !node->is_busy) || shown++ >= FAILURES_SHOWN)
-            continue;
-        say("%s: %s", node->name, node->state == NODE_READY ? "busy: another job runs there" : node->why);
+    if (node->state == NODE_RUNNING && node->without_ns && run.now_ns >= node->without_ns)
+        node_fail(node, "the node runs the job no longer, but has not reported its end");
+    if (node->state < NODE_RUNNING && node->state != NODE_READY && run.now_ns >= node->deadline_ns) {
+        snprintf(why, sizeof(why), "%s%.180s", node->why[0] ? ": " : "", node->why);
+        node_fail(node, "timed out %s: no answer within %" PRIu64 " s (--within)%s", states[node->state],
+                  run.plan.within_ns / SECOND_NS, why);
     }
-    if (shown > FAILURES_SHOWN)
-        say("and %u more", shown - FAILURES_SHOWN);
-    if (idle && !run.plan.nodes)
-        give_up(STATUS_FAILED, "no job was started; -N %u runs on the idle nodes", idle);
-    give_up(STATUS_FAILED, "no job was started");
-}
-
-/* Chooses the first `count` idle nodes and gives them ranks in blocks; disconnects the others. */
-static void nodes_choose(uint32_t count)
-{
-    uint32_t chosen = 0, first = 0;
-
-    run.size = run.plan.ranks ? run.plan.ranks : count;
-    run.ranks = calloc(run.size, sizeof(run.ranks[0]));
-    if (!run.ranks)
-        give_up(STATUS_FAILED, "no memory for %u ranks", run.size);
-    for (uint32_t i = 0; i < run.size; i++)
-        run.ranks[i].status = -1;
-    for (uint32_t i = 0; i < nodes.count; i++) {
-        struct node *node = nodes.all[i];
-
-        if (chosen == count || node->state != NODE_READY || node->is_busy) {
-            watch_close(&node->watch);
-            free(node);
-            continue;
-        }
-        node->first = first;
-        node->ranks = run.size / count + (chosen < run.size % count);
-        first += node->ranks;
-        nodes.all[chosen++] = node;
-    }
-    nodes.count = nodes.open = count;
-}
-
-/* Returns whether the choice can be made: no node is pending; or `count` nodes are idle, and nodes before the
- * last of them are not pending or have been waited for. *idle: the idle nodes so far. */
-static bool choice_is_possible(uint32_t count, uint32_t *idle)
-{
-    static uint64_t enough_ns; /* when enough nodes were idle */
-    bool is_pending = false, is_early_pending = false;
-
-    *idle = 0;
-    for (uint32_t i = 0; i < nodes.count; i++) {
-        const struct node *node = nodes.all[i];
-
-        *idle += node->state == NODE_READY && !node->is_busy;
-        is_pending = is_pending || node->state < NODE_READY;
-        is_early_pending = is_early_pending || (node->state < NODE_READY && *idle < count);
-    }
-    if (*idle >= count && !enough_ns)
-        enough_ns = run.now_ns;
-    return !is_pending ||
-           (*idle >= count && (!is_early_pending || run.now_ns - enough_ns > CHOICE_PATIENCE_NS));
-}
-
-static void choice_try(void)
-{
-    const struct plan *plan = &run.plan;
-    uint32_t count = plan->nodes ? plan->nodes : nodes.count, idle;
-
-    if (plan->ranks && plan->ranks < count)
-        count = plan->ranks;
-    if (count > nodes.count)
-        give_up(STATUS_FAILED, "-N %u: there are only %u nodes", count, nodes.count);
-    if (!choice_is_possible(count, &idle))
-        return;
-    if (idle < count)
-        choice_fail(idle, count);
-    if (plan->stdin_rank != LAUNCH_RANK_NONE && plan->stdin_rank >= (plan->ranks ? plan->ranks : count))
-        give_up(STATUS_FAILED, "-i %u: ranks are 0 to %u", plan->stdin_rank, count - 1);
-    nodes_choose(count);
-    run_launch();
+    if (node->state == NODE_CONNECTING && node->watch.fd < 0 && run.now_ns >= node->again_ns)
+        node_connect(node);
 }
 
 void nodes_tick(void)
@@ -551,6 +494,14 @@ bool nodes_are_running(void)
 {
     for (uint32_t i = 0; i < nodes.count; i++)
         if (nodes.all[i]->state < NODE_RUNNING)
+            return false;
+    return true;
+}
+
+bool nodes_have_ended(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state != NODE_ENDED)
             return false;
     return true;
 }

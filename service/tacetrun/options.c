@@ -30,14 +30,18 @@ static const char usage[] =
     "  -W, --wait S             end the other ranks S seconds after the first one has ended\n"
     "  -t, --time S             end the job after S seconds\n"
     "      --within S           time limit for answers of nodes, in seconds (default: 10)\n"
+    "      --wait-for-nodes S   wait up to S seconds until enough nodes are idle\n"
     "      --silence S          treat a node as dead if its network does not answer for S seconds;\n"
     "                           0: never (default: 10; never for Tacet nodes, which do not answer\n"
     "                           while a program only computes)\n"
     "      --conductor SOCKET   the conductor's socket (default: $" CONTROL_VARIABLE ",\n"
     "                           or " CONTROL_SOCKET ")\n"
-    "      --key FILE           make tickets with this key, without the conductor\n"
+    "      --key FILE           make tickets with the site's key, without the conductor\n"
     "      --port P             listen for ranks on this port (default: any)\n"
     "      --help               print this text\n";
+
+static const char *const own_variables[] = { "TACET_RANK", "TACET_SIZE", "TACET_LOCAL_RANK",
+                                             "PMI_FD",     "PMI_RANK",   "PMI_SIZE" };
 
 static void variable_add(const char *text)
 {
@@ -46,6 +50,9 @@ static void variable_add(const char *text)
 
     if (!sign || sign == text)
         options_wrong("--env %s: expected NAME=VALUE", text);
+    for (unsigned i = 0; i < sizeof(own_variables) / sizeof(own_variables[0]); i++)
+        if (strncmp(text, own_variables[i], (size_t)(sign - text)) == 0 && !own_variables[i][sign - text])
+            options_wrong("--env %s: each rank has a %s of its own", text, own_variables[i]);
     /* The protocol's limit includes 8 variables of the node and PMI. */
     if (plan->variable_count == LAUNCH_VARIABLES_MAX - 8)
         options_wrong("--env %s: too many variables, at most %u", text, LAUNCH_VARIABLES_MAX - 8);
@@ -83,6 +90,7 @@ static const struct option_row option_rows[] = {
     { "wait", 'W', OPTION_SECONDS, .value = &run.plan.wait_ns, .min = 1 },
     { "time", 't', OPTION_SECONDS, .value = &run.plan.time_ns, .min = 1 },
     { "within", 0, OPTION_SECONDS, .value = &run.plan.within_ns, .min = 1 },
+    { "wait-for-nodes", 0, OPTION_SECONDS, .value = &run.plan.idle_ns, .min = 1 },
     { "silence", 0, OPTION_SECONDS, .value = &run.plan.silence_ns },
     { "conductor", 0, OPTION_TEXT, .value = &run.plan.conductor },
     { "key", 0, OPTION_TEXT, .value = &run.plan.key_file },

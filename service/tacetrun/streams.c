@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * streams.c: connections from ranks. The first line tells the rank and the purpose: "stream SECRET RANK out"
- * or "err" (docs/jobs.md), or PMI's "cmd=…". A connection with any other first line is rejected with a
- * message.
+ * streams.c: connections from ranks. The first line, "stream SECRET RANK out" (or err, pmi: docs/jobs.md),
+ * proves that a connection is a rank's, and says what for. Any other one is rejected with a message.
+ *
+ * A newcomer, whose first line has not come, may be a stranger. Strangers must not keep ranks out: a newcomer
+ * has 5 s, there are few, the oldest goes if there is one too many or descriptors are exhausted, and the line
+ * is read as soon as the connection is taken. Linux holds a connection back until its first bytes come.
  */
 #include "service/tacetrun/tacetrun.h"
 #include "service/lib/input.h"
@@ -10,7 +13,7 @@
 #include "service/lib/tcp.h"
 #include <arpa/inet.h>
 #include <errno.h>
-#include <inttypes.h>
+#include <netinet/tcp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,12 +22,16 @@
 #include <unistd.h>
 
 #define STRANGERS_SHOWN 8
+#define STRANGERS_MAX   64 /* at once */
+#define STRANGERS_MIN   8  /* at once, if descriptors are few */
 #define ACCEPTED_MAX    64 /* in one turn of the event loop */
+#define NEWCOMER_NS     (5 * SECOND_NS)
+#define DEFER_S         1 /* for which Linux holds back a connection that says nothing */
 
 /* A connection whose first line has not come yet. */
 struct newcomer {
     struct watch watch; /* first */
-    LIST_ENTRY(newcomer) of_newcomers;
+    TAILQ_ENTRY(newcomer) of_newcomers;
     struct sockaddr_in from;
     uint64_t deadline_ns;
     char line[LAUNCH_LINE_BYTES];
@@ -32,8 +39,9 @@ struct newcomer {
 };
 
 static struct watch listener = { .fd = -1 };
-static LIST_HEAD(, newcomer) newcomers;
-static unsigned strangers;
+static TAILQ_HEAD(newcomers, newcomer) newcomers = TAILQ_HEAD_INITIALIZER(newcomers); /* the oldest first */
+static uint32_t newcomer_count, strangers_max = STRANGERS_MIN; /* more once the job is chosen */
+static unsigned strangers;                                     /* rejected so far */
 
 static void input_connect(int connection)
 {
@@ -51,47 +59,47 @@ static void input_connect(int connection)
 static void newcomer_free(struct newcomer *newcomer)
 {
     watch_drop(&newcomer->watch);
-    LIST_REMOVE(newcomer, of_newcomers);
+    TAILQ_REMOVE(&newcomers, newcomer, of_newcomers);
+    newcomer_count--;
     free(newcomer);
-}
-
-void stranger_say(const struct sockaddr_in *from, const char *why)
-{
-    char address[INET_ADDRSTRLEN] = "";
-
-    if (strangers++ >= STRANGERS_SHOWN)
-        return;
-    inet_ntop(AF_INET, &from->sin_addr, address, sizeof(address));
-    say("rejected a connection from %s:%u: %s%s", address, ntohs(from->sin_port), why,
-        strangers == STRANGERS_SHOWN ? "; further ones are not shown" : "");
 }
 
 static void newcomer_refuse(struct newcomer *newcomer, const char *why)
 {
-    stranger_say(&newcomer->from, why);
+    char address[INET_ADDRSTRLEN] = "";
+
+    inet_ntop(AF_INET, &newcomer->from.sin_addr, address, sizeof(address));
+    if (strangers++ < STRANGERS_SHOWN)
+        say("rejected a connection from %s:%u: %s%s", address, ntohs(newcomer->from.sin_port), why,
+            strangers == STRANGERS_SHOWN ? "; further ones are not shown" : "");
     close(newcomer->watch.fd);
     newcomer_free(newcomer);
 }
 
-/* Reads "stream SECRET RANK out|err". NULL, or why it is wrong. */
-static const char *stream_line_read(const char *line, uint32_t *rank, bool *is_err)
+/* Returns NULL if the line is of a stream that is to come, or why it is not. */
+static const char *stream_line_check(const char *text, struct stream_line *line)
 {
-    uint64_t secret;
-    char which[4];
-    int end = 0;
+    const char *why = stream_line_read(text, line);
 
-    if (sscanf(line, "stream %16" SCNx64 " %7" SCNu32 " %3s%n", &secret, rank, which, &end) != 3 || line[end])
-        return "its first line is neither \"stream SECRET RANK out|err\" nor a PMI command";
-    if (secret != run.secret)
+    if (why)
+        return why;
+    if (line->secret != run.secret)
         return "its secret is not the job's";
-    *is_err = strcmp(which, "err") == 0;
-    if (!*is_err && strcmp(which, "out") != 0)
-        return "its stream is neither \"out\" nor \"err\"";
-    if (*rank >= run.size)
+    if (line->rank >= run.size)
         return "the job has no such rank";
-    if (*is_err ? run.ranks[*rank].has_err : run.ranks[*rank].has_out)
-        return "this stream of the rank is already connected";
-    return NULL;
+    return run.ranks[line->rank].has_stream[line->kind] ? "this stream of the rank is already connected"
+                                                        : NULL;
+}
+
+/* Gives a rank's connection to the output or the PMI server. Returns false if out of memory. */
+static bool stream_take(int connection, const struct stream_line *line, const char *bytes, size_t count)
+{
+    if (line->kind == STREAM_PMI)
+        return pmi_begin(connection, line->rank, bytes, count);
+    tcp_keep(connection, 0); /* a dead node is detected through its own connection */
+    if (line->kind == STREAM_OUT && line->rank == run.plan.stdin_rank)
+        input_connect(connection);
+    return stream_begin(connection, line->rank, line->kind == STREAM_ERR, bytes, count);
 }
 
 static void stream_line_take(struct newcomer *newcomer, char *feed)
@@ -99,52 +107,84 @@ static void stream_line_take(struct newcomer *newcomer, char *feed)
     const char *rest = feed + 1;
     size_t rest_bytes = newcomer->bytes - (size_t)(rest - newcomer->line);
     int connection = newcomer->watch.fd;
-    uint32_t rank;
-    bool is_err;
+    struct stream_line line;
 
     *feed = '\0';
-    const char *why = stream_line_read(newcomer->line, &rank, &is_err);
+    const char *why = stream_line_check(newcomer->line, &line);
     if (why) {
         newcomer_refuse(newcomer, why);
         return;
     }
-    *(is_err ? &run.ranks[rank].has_err : &run.ranks[rank].has_out) = true;
-    run.stream_count++;
+    run.ranks[line.rank].has_stream[line.kind] = true;
+    run.stream_counts[line.kind]++;
     watch_drop(&newcomer->watch);
-    tcp_keep(connection, 0); /* a dead node is detected through its own connection */
-    if (!is_err && rank == run.plan.stdin_rank)
-        input_connect(connection);
-    if (!stream_begin(connection, rank, is_err, rest, rest_bytes)) {
+    if (!stream_take(connection, &line, rest, rest_bytes)) {
         close(connection);
-        run_kill(STATUS_FAILED, "no memory for the streams of rank %u", rank);
+        run_kill(STATUS_FAILED, "no memory for the streams of rank %u", line.rank);
     }
     newcomer_free(newcomer);
 }
 
+/* Reads what has come of the first line. Returns whether the newcomer still is one. */
+static bool newcomer_read(struct newcomer *newcomer)
+{
+    ssize_t bytes = recv(newcomer->watch.fd, newcomer->line + newcomer->bytes,
+                         sizeof(newcomer->line) - newcomer->bytes, MSG_DONTWAIT);
+    char *feed;
+
+    if (bytes < 0 && errno == EAGAIN)
+        return true;
+    newcomer->bytes += bytes > 0 ? (size_t)bytes : 0;
+    if (bytes <= 0)
+        newcomer_refuse(newcomer, "it was closed before its first line came");
+    else if ((feed = memchr(newcomer->line, '\n', newcomer->bytes)))
+        stream_line_take(newcomer, feed);
+    else if (newcomer->bytes == sizeof(newcomer->line))
+        newcomer_refuse(newcomer, "its first line is too long");
+    else
+        return true;
+    return false;
+}
+
 static void newcomer_ready(struct watch *watch, uint32_t events)
 {
-    struct newcomer *newcomer = (struct newcomer *)watch;
-    ssize_t bytes = recv(watch->fd, newcomer->line + newcomer->bytes,
-                         sizeof(newcomer->line) - newcomer->bytes, MSG_DONTWAIT);
+    (void)events; /* recv reports an error as the end */
+    newcomer_read((struct newcomer *)watch);
+}
 
-    (void)events;
-    if (bytes < 0 && errno == EAGAIN)
-        return;
-    if (bytes <= 0) {
-        newcomer_refuse(newcomer, "it was closed before its first line came");
-        return;
+bool newcomers_are_there(void)
+{
+    return !TAILQ_EMPTY(&newcomers);
+}
+
+/* ---- The listener ---- */
+
+/* Returns how many newcomers there may be: streams that are still to come, and strangers. */
+static uint32_t newcomers_max(void)
+{
+    uint32_t due = STREAM_KINDS * run.size;
+
+    for (unsigned i = 0; i < STREAM_KINDS; i++)
+        due -= run.stream_counts[i];
+    return due + strangers_max;
+}
+
+/* Makes room for a connection that could not be accepted. If only time can, stops to listen until the next
+ * tick. Returns whether to try again. */
+static bool descriptors_are_short(int error)
+{
+    static bool is_said;
+
+    if (newcomers_are_there()) {
+        newcomer_refuse(TAILQ_FIRST(&newcomers),
+                        "its first line has not come, and descriptors are exhausted");
+        return true;
     }
-    newcomer->bytes += (size_t)bytes;
-    char *feed = memchr(newcomer->line, '\n', newcomer->bytes);
-    if (newcomer->bytes >= 4 && memcmp(newcomer->line, "cmd=", 4) == 0) {
-        watch_drop(watch);
-        pmi_begin(watch->fd, &newcomer->from, newcomer->line, newcomer->bytes);
-        newcomer_free(newcomer);
-    } else if (feed) {
-        stream_line_take(newcomer, feed);
-    } else if (newcomer->bytes == sizeof(newcomer->line)) {
-        newcomer_refuse(newcomer, "its first line is too long");
-    }
+    watch_drop(&listener);
+    if (!is_said)
+        say("cannot accept a connection: %s; trying again", strerror(error));
+    is_said = true;
+    return false;
 }
 
 static bool newcomer_accept(void)
@@ -154,10 +194,8 @@ static bool newcomer_accept(void)
     int connection = accept4(listener.fd, (struct sockaddr *)&from, &bytes, SOCK_CLOEXEC);
     struct newcomer *newcomer;
 
-    if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)) {
-        watch_drop(&listener);
-        run_kill(STATUS_FAILED, "cannot accept the ranks' connections: %s", strerror(errno));
-    }
+    if (connection < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+        return descriptors_are_short(errno);
     if (connection < 0)
         return false;
     newcomer = calloc(1, sizeof(*newcomer));
@@ -167,9 +205,13 @@ static bool newcomer_accept(void)
     }
     newcomer->watch = (struct watch){ .fd = connection, .ready = newcomer_ready };
     newcomer->from = from;
-    newcomer->deadline_ns = run.now_ns + run.plan.within_ns;
-    LIST_INSERT_HEAD(&newcomers, newcomer, of_newcomers);
-    watch_set(&run.loop, &newcomer->watch, EPOLLIN);
+    newcomer->deadline_ns = run.now_ns + NEWCOMER_NS;
+    TAILQ_INSERT_TAIL(&newcomers, newcomer, of_newcomers);
+    newcomer_count++;
+    if (newcomer_read(newcomer))
+        watch_set(&run.loop, &newcomer->watch, EPOLLIN);
+    if (newcomer_count > newcomers_max())
+        newcomer_refuse(TAILQ_FIRST(&newcomers), "its first line has not come, and newer connections wait");
     return true;
 }
 
@@ -188,22 +230,30 @@ void streams_listen(void)
     listener = (struct watch){ .fd = tcp_listen(&here), .ready = listener_ready };
     if (listener.fd < 0)
         give_up(STATUS_FAILED, "cannot listen on port %u: %s", run.plan.port, strerror(errno));
+    setsockopt(listener.fd, IPPROTO_TCP, TCP_DEFER_ACCEPT, &(int){ DEFER_S }, sizeof(int));
     watch_set(&run.loop, &listener, EPOLLIN);
     run.port = ntohs(here.sin_port);
 }
 
-void streams_tick(void)
+void streams_reserve(rlim_t needed)
 {
-    struct newcomer *next;
+    struct rlimit limit;
 
-    for (struct newcomer *newcomer = LIST_FIRST(&newcomers); newcomer; newcomer = next) {
-        next = LIST_NEXT(newcomer, of_newcomers);
-        if (run.now_ns >= newcomer->deadline_ns)
-            newcomer_refuse(newcomer, "its first line has not come in time (--within)");
-    }
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const rlim_t spare = limit.rlim_cur - needed;
+    if (spare > STRANGERS_MIN)
+        strangers_max = spare < STRANGERS_MAX ? (uint32_t)spare : STRANGERS_MAX;
 }
 
-bool newcomers_are_there(void)
+void streams_tick(void)
 {
-    return !LIST_EMPTY(&newcomers);
+    const bool is_over = run.phase == PHASE_FINISH && run.now_ns - run.finish_ns > LAST_OUTPUT_NS;
+    struct newcomer *newcomer;
+
+    if (is_over) /* what nodes have sent is here by now */
+        watch_close(&listener);
+    else if (!listener.loop)
+        watch_set(&run.loop, &listener, EPOLLIN);
+    while ((newcomer = TAILQ_FIRST(&newcomers)) && (is_over || run.now_ns >= newcomer->deadline_ns))
+        newcomer_refuse(newcomer, "its first line has not come in time");
 }

@@ -9,6 +9,7 @@
 #include "service/lib/json.h"
 #include "service/lib/key_file.h"
 #include "service/lib/output.h"
+#include "service/lib/peer.h"
 #include "service/lib/process.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -24,10 +25,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define ENDS_SHOWN          8         /* messages about ranks that end with a status other than 0 */
-#define LAST_OUTPUT_NS      SECOND_NS /* when ranks have ended: output ends after this time without any */
-#define DESCRIPTORS_OWN     32
-#define DESCRIPTORS_OF_RANK 3
+#define STATUS_SIGNALED 128 /* and the signal's number, for a rank that a signal has ended */
+#define ENDS_SHOWN      8   /* messages about ranks that end with a status other than 0 */
+#define DESCRIPTORS_OWN 32
 
 struct run run = { .status = -1, .program = -1 };
 
@@ -112,14 +112,28 @@ static _Noreturn void run_leave(void)
 
     if (nodes.open)
         say("leaving, but job %u has not ended on %s", run.job, nodes_open_names(names, sizeof(names)));
+    if (run.phase >= PHASE_RUN && nodes_have_ended())
+        lease_end(); /* else the conductor ends the job where it has not ended */
     exit(run.status >= 0 ? run.status : ranks_status());
+}
+
+/* Says how a rank has ended, as srun does: a signal by its name. */
+static void rank_end_say(uint32_t number, int status, const char *more)
+{
+    const int number_of_signal = status - STATUS_SIGNALED;
+    const char *node = node_of_rank(number)->name, *name = sigabbrev_np(number_of_signal);
+
+    if (name)
+        say("rank %u on %s: %s (SIG%s, status %d)%s", number, node, strsignal(number_of_signal), name, status,
+            more);
+    else
+        say("rank %u on %s has ended with status %d%s", number, node, status, more);
 }
 
 void run_rank_ended(uint32_t number, int status)
 {
     static uint32_t shown;
     struct rank *rank = &run.ranks[number];
-    const char *node = node_of_rank(number)->name;
 
     rank->status = (int16_t)status;
     run.ended_count++;
@@ -127,13 +141,12 @@ void run_rank_ended(uint32_t number, int status)
     if (run.is_killed)
         return;
     if (status && shown++ < ENDS_SHOWN)
-        say("rank %u on %s has ended with status %d%s", number, node, status,
-            shown == ENDS_SHOWN ? "; further ones are not shown" : "");
+        rank_end_say(number, status, shown == ENDS_SHOWN ? "; further ones are not shown" : "");
     if (status && run.plan.kills_on_bad_exit)
         run_kill(status, "killing the other ranks (--kill-on-bad-exit)");
     else if (pmi_has_begun(number) && run.ended_count < run.size)
         run_kill(status ? status : 1, "rank %u on %s has ended before PMI's finalize: killing the others",
-                 number, node);
+                 number, node_of_rank(number)->name);
 }
 
 /* ---- The user ---- */
@@ -144,9 +157,9 @@ static void interrupted_first(int number)
 
     if (run.phase < PHASE_RUN) {
         say("interrupted: no job was started");
-        exit(128 + number);
+        exit(STATUS_SIGNALED + number);
     }
-    if (run.phase == PHASE_FINISH || !run_end_early(128 + number)) {
+    if (run.phase == PHASE_FINISH || !run_end_early(STATUS_SIGNALED + number)) {
         run_leave();
     } else if (is_soft) {
         say("interrupted: the conductor kills job %u at the next beat; press Ctrl-C again to kill it through "
@@ -181,11 +194,12 @@ static void signal_ready(struct watch *watch, uint32_t events)
 
 /* ---- Time ---- */
 
-/* Handles a killed job that does not end: tells the user what to do after ENDING_NOTE_S, and ends tacetrun
- * --within after the nodes were told. */
+/* Handles a killed job that does not end: kills it through the network, too, ENDING_NOTE_S after the
+ * conductor was told, tells the user after a further ENDING_NOTE_S, and ends tacetrun --within after the
+ * nodes were told. */
 static void ending_tick(void)
 {
-    uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
+    const uint64_t since_ns = run.kill_ns ? run.kill_ns : run.command_ns;
     char names[256];
 
     if (!since_ns || !nodes.open)
@@ -197,8 +211,10 @@ static void ending_tick(void)
         say("the job has not ended after %u s on %s: %s", ENDING_NOTE_S,
             nodes_open_names(names, sizeof(names)),
             run.kill_ns ? "while its program only computes, a node obeys only beats; boot it with nettick=irq"
-                        : "check with conductorctl nodes whether beats reach them, or press Ctrl-C again to "
-                          "kill it through the network");
+                        : "killing it through the network, too; conductorctl nodes says whether beats reach "
+                          "them");
+        if (!run.kill_ns)
+            nodes_kill_now();
     }
     if (run.kill_ns && run.now_ns - run.kill_ns > run.plan.within_ns)
         run_leave();
@@ -223,6 +239,7 @@ static void tick(void)
     if (run.phase == PHASE_RUN)
         nodes_tick();
     streams_tick();
+    pmi_tick();
     conductor_tick();
     if (run.phase == PHASE_RUN)
         limits_tick();
@@ -231,12 +248,11 @@ static void tick(void)
 
 /* ---- From start to end ---- */
 
-static void job_numbered(void *context, const char *answer)
+static void job_numbered(uint32_t job)
 {
-    (void)context;
     if (run.is_killed)
         return;
-    run.job = answer ? (uint32_t)json_number(answer, "job") : 0;
+    run.job = job;
     while (!run.job)
         if (getrandom(&run.job, sizeof(run.job), 0) < 0)
             give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
@@ -247,10 +263,13 @@ static void job_numbered(void *context, const char *answer)
 
 void run_launch(void)
 {
-    descriptors_need(run.size, (rlim_t)run.size * DESCRIPTORS_OF_RANK + nodes.count + DESCRIPTORS_OWN);
+    const rlim_t needed = (rlim_t)run.size * STREAM_KINDS + nodes.count + DESCRIPTORS_OWN;
+
+    descriptors_need(run.size, needed);
+    streams_reserve(needed);
     run.phase = PHASE_RUN;
     run.launched_ns = run.now_ns;
-    conductor_request("job begin", job_numbered, NULL);
+    lease_begin(job_numbered);
 }
 
 /* Returns whether all output of the ranks has come: all streams have ended, or nothing has been ready to read
@@ -258,8 +277,8 @@ void run_launch(void)
  * time limit is for streams of dead nodes, which never end. */
 static bool output_is_complete(bool is_quiet)
 {
-    bool is_all_there =
-        (run.stream_count == 2 * run.size || run.is_killed) && !streams_count() && !newcomers_are_there();
+    bool have_come = run.stream_counts[STREAM_OUT] == run.size && run.stream_counts[STREAM_ERR] == run.size;
+    bool is_all_there = (have_come || (run.is_killed && !newcomers_are_there())) && !streams_count();
 
     if (!is_quiet || !output_is_written())
         run.heard_ns = run.now_ns;
@@ -271,7 +290,7 @@ static void phase_next(bool is_quiet)
 {
     if (run.phase == PHASE_RUN && !nodes.open) {
         run.phase = PHASE_FINISH;
-        run.heard_ns = run.now_ns;
+        run.heard_ns = run.finish_ns = run.now_ns;
         input_stop();
     }
     if (run.phase != PHASE_FINISH || !output_is_complete(is_quiet))
@@ -318,9 +337,12 @@ static void prepare(char **words)
         key_file_read(run.plan.key_file, run.key, STATUS_FAILED);
     if (getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
         give_up(STATUS_FAILED, "cannot get random numbers: %s", strerror(errno));
+    if (credentials_own(&run.user))
+        give_up(STATUS_FAILED, "you are in more than %d groups", CREDENTIALS_GROUPS_MAX);
     program_open();
-    if (!conductor_find() && run.plan.needs_conductor)
-        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(errno));
+    run.conductor_error = conductor_find() ? 0 : errno;
+    if (run.conductor_error && run.plan.needs_conductor)
+        give_up(STATUS_FAILED, "no conductor at %s: %s", run.plan.conductor, strerror(run.conductor_error));
     streams_listen();
 }
 

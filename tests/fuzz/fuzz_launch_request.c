@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * fuzz_launch_request.c: reads any bytes as a request, and as the line before it. Text must lie inside the
- * bytes, numbers inside their bounds. A request that is written again must read the same. A refusal must have
- * a reason that fits in a line after "refused".
+ * fuzz_launch_request.c: reads any bytes as a request, as the line before it, and as a stream's first line.
+ * Text must lie inside the bytes, numbers inside their bounds. What is written again must read the same. A
+ * refusal must have a reason that fits in a line after "refused".
  */
 #include "service/tacetrun/launch_writer.h"
+#include "service/tacetrun/stream_line.h"
 #include "fuzz.h"
 
 #define WRITTEN_ABOVE 64 /* bytes by which a request may grow: written defaults */
@@ -97,25 +98,63 @@ static void try_request(const char *bytes, size_t count)
     promise_same(&request, &second);
 }
 
-static void try_line(const char *line)
+/* Writes a line again from what was read. */
+static void line_write(const struct launch_line *line, char *text, size_t room)
 {
-    char again[LAUNCH_LINE_BYTES], digits[17] = "-";
-    struct message why = { "" };
-    size_t bytes, second_bytes;
-    uint64_t ticket, second_ticket;
-    bool has_ticket, second_has;
+    size_t at = (size_t)snprintf(text, room, "launch %zu %u %u %u ", line->bytes, line->job, line->user.uid,
+                                 line->user.gid);
 
-    if (launch_line_read(line, &bytes, &has_ticket, &ticket, &why) != 0) {
+    for (unsigned i = 0; i < line->user.group_count; i++)
+        at += (size_t)snprintf(text + at, room - at, "%s%u", i ? "," : "", line->user.groups[i]);
+    at += (size_t)snprintf(text + at, room - at, "%s %llu ", line->user.group_count ? "" : "-",
+                           (unsigned long long)line->expires_s);
+    for (unsigned i = 0; line->has_ticket && i < sizeof(line->mac); i++)
+        at += (size_t)snprintf(text + at, room - at, "%02x", line->mac[i]);
+    snprintf(text + at, room - at, "%s", line->has_ticket ? "" : "-");
+}
+
+static void try_line(const char *text)
+{
+    static const uint8_t key[KEY_BYTES] = { 1 };
+    static struct launch_line line, second;
+    char again[LAUNCH_TICKET_LINE];
+    struct message why = { "" };
+
+    if (launch_line_read(text, &line, &why) != 0) {
         promise_reason(&why);
         return;
     }
-    PROMISE(bytes > 0 && bytes <= LAUNCH_REQUEST_BYTES);
-    PROMISE(has_ticket || !ticket);
-    if (has_ticket)
-        snprintf(digits, sizeof(digits), "%016llx", (unsigned long long)ticket);
-    snprintf(again, sizeof(again), "launch %zu %s", bytes, digits);
-    PROMISE(launch_line_read(again, &second_bytes, &second_has, &second_ticket, &why) == 0);
-    PROMISE(bytes == second_bytes && has_ticket == second_has && ticket == second_ticket);
+    PROMISE(line.bytes > 0 && line.bytes <= LAUNCH_REQUEST_BYTES && line.job > 0);
+    PROMISE(line.user.uid != UINT32_MAX && line.user.gid != UINT32_MAX);
+    PROMISE(line.user.group_count <= CREDENTIALS_GROUPS_MAX);
+    PROMISE(line.sealed > text && line.sealed + line.sealed_bytes < text + strlen(text));
+    PROMISE(line.sealed[line.sealed_bytes] == ' ');
+    if (launch_ticket_check(&line, key, 1, "n1", 0, &why)) /* no input has the right ticket */
+        promise_reason(&why);
+    else
+        PROMISE(false);
+    line_write(&line, again, sizeof(again));
+    PROMISE(launch_line_read(again, &second, &why) == 0);
+    PROMISE(line.bytes == second.bytes && line.job == second.job && line.expires_s == second.expires_s);
+    PROMISE(line.user.uid == second.user.uid && line.user.gid == second.user.gid);
+    PROMISE(line.user.group_count == second.user.group_count);
+    PROMISE(memcmp(line.user.groups, second.user.groups, line.user.group_count * sizeof(uint32_t)) == 0);
+    PROMISE(line.has_ticket == second.has_ticket);
+    PROMISE(!line.has_ticket || memcmp(line.mac, second.mac, sizeof(line.mac)) == 0);
+}
+
+static void try_stream_line(const char *line)
+{
+    static const char *const kinds[] = { "out", "err", "pmi" };
+    struct stream_line read;
+    char again[64];
+
+    if (stream_line_read(line, &read))
+        return;
+    PROMISE(read.rank < LAUNCH_RANKS_MAX && read.kind < STREAM_KINDS);
+    snprintf(again, sizeof(again), "stream %016llx %u %s", (unsigned long long)read.secret, read.rank,
+             kinds[read.kind]);
+    PROMISE(strlen(line) >= strlen(again) && strcmp(line + strlen(line) - 4, again + strlen(again) - 4) == 0);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
@@ -126,6 +165,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     memcpy(line, data, bytes);
     line[bytes] = '\0';
     try_line(line);
+    try_stream_line(line);
     free(line);
     return 0;
 }

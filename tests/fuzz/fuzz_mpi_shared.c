@@ -39,6 +39,11 @@ bool pmi_is_used(void)
     return true;
 }
 
+bool pmi_is_tied(void)
+{
+    return false;
+}
+
 bool tcp_is_used(void)
 {
     return false;

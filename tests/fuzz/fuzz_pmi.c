@@ -35,7 +35,8 @@ static bool line_try(char *line, size_t bytes, bool in_spawn, struct pmi_store *
         PROMISE(why.text[0]);
         return in_spawn;
     }
-    PROMISE(request.command <= PMI_SPAWN_END && request.number <= INT32_MAX);
+    PROMISE(request.command <= PMI_SPAWN_END &&
+            (request.number <= INT32_MAX || request.command == PMI_ABORT));
     PROMISE((request.command >= PMI_REFUSED) == (request.reply != NULL));
     promise_inside(request.kvsname, line, bytes);
     promise_inside(request.key, line, bytes);

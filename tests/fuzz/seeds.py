@@ -325,15 +325,19 @@ def beat_frame() -> Iterator[bytes]:
             struct.pack(">HHI", 0x8001, len(text), number) + text + bytes(-len(text) % 4)
             for number, text in enumerate(commands)
         )
-        length = header.size + len(body) + 8
-        yield header.pack(1, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(8)
-    answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32s8x")
-    yield answer.pack(1, 2, 144, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38, 1, 2, 3, 4, bytes(4), 4, 0, b"node3")
+        length = header.size + len(body) + 14
+        yield header.pack(2, 1, length, 10, len(commands), 5, 7, 10**9, 10**7, 400, 0) + body + bytes(14)
+    answer = struct.Struct(">BBHBBHQQQqQQIIQQQQ4sHH32sIQQ14x")
+    begin, counts = (2, 2, answer.size, 1, 0, 4, 5, 7, 9, -3, 11, 0, 2, 38), (1, 2, 3, 4)
+    for follows in (5, 6):
+        yield answer.pack(*begin, *counts, bytes(4), 4, 0, b"node3", 8, 10**9, follows)
     page = struct.Struct(">BBHIQQQQQqQQ")
     for data, offset, size in ((bytes(1408), 1408, 5000), (b"TACETLOG", 0, 8), (b"", 8, 8), (b"", 0, 0)):
-        length = page.size + len(data) + 8
-        begin = (1, 3, length, 6, 5, 99, 7 * bool(size))
-        yield page.pack(*begin, 10**9, 10**18, -3, offset, size) + data + bytes(8)
+        length = page.size + len(data) + 14
+        begin = (2, 3, length, 6, 5, 99, 7 * bool(size))
+        yield page.pack(*begin, 10**9, 10**18, -3, offset, size) + data + bytes(14)
+    yield struct.pack(">BBHIQ32s32s16x", 2, 4, 96, 1, 9, bytes(range(32)), b"node3")
+    yield struct.pack(">BBHI60s", 2, 5, 68, 1, bytes(60))
 
 
 @seeds_of("frames")
@@ -369,11 +373,21 @@ def frames() -> Iterator[bytes]:
 @seeds_of("pmi")
 def pmi() -> Iterator[bytes]:
     yield (
-        b"cmd=initack pmiid=0\ncmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n"
+        b"cmd=init pmi_version=1 pmi_subversion=1\ncmd=get_maxes\ncmd=get_my_kvsname\n"
         b"cmd=put kvsname=job_1 key=card-0 value=tcp://10.0.0.1:5000\ncmd=barrier_in\n"
         b"cmd=get kvsname=job_1 key=card-1\ncmd=getbyidx kvsname=job_1 idx=0\ncmd=finalize\n"
     )
     yield b"mcmd=spawn\nnprocs=1\nexecname=/bin/x\nendcmd\ncmd=abort exitcode=3\ncmd=lookup_name service=x\n"
+
+
+@seeds_of("leases")
+def leases() -> Iterator[bytes]:
+    yield (
+        b"last 1796000123\njob 1796000122 1000\nnodes 1796000122 10.0.0.7/n1 10.0.0.8/n2 10.0.0.9\n"
+        b"heard 1796000122 10.0.0.7/n1\nending 1796000122\njob 4 0\nend 4\n"
+    )
+    yield b"job 4294967295 4294967295\nnodes 4294967295 255.255.255.255/" + b"x" * 31 + b"\nending 1 0"
+    yield b"10.0.0.7/n1 10.0.0.8/n2 0.0.0.0/n3"
 
 
 @seeds_of("launch_request")
@@ -384,6 +398,16 @@ def launch_request() -> Iterator[bytes]:
     yield required.replace(b"/bin/", b"") + b"program=4096\0arg=\0env=B=\0number=PMI_RANK\0"
     yield b"launch 131072 0123456789abcdef"
     yield b"launch 1 -"
+    yield b"stream 0123456789abcdef 1048575 out"
+    yield b"stream 0123456789abcdef 0 pmi"
+
+
+@seeds_of("greeting")
+def greeting() -> Iterator[bytes]:
+    begin = b"tacet-launch 2 0123456789abcdef "
+    yield begin + b"ticket cpus=4 memory_mib=512 state=idle name=n1 system=Tacet-0.1"
+    yield begin + b"open cpus=1 memory_mib=0 state=busy job=4294967295 uid=1000 name=- system=Linux-6.1.0"
+    yield b"tacet-launch 1 0123456789abcdef open state=idle"
 
 
 @seeds_of("mpi_windows")
@@ -462,14 +486,13 @@ def mpi_shared() -> Iterator[bytes]:
 
 @seeds_of("mpi_launcher")
 def mpi_launcher() -> Iterator[bytes]:
-    """A byte for the protocol (1: PMI-2; 2: over a port), then what the launcher sends."""
+    """A byte for the protocol (1: PMI-2), then what the launcher sends."""
     lines = b"cmd=put_result rc=0\ncmd=barrier_out rc=0\ncmd=get_result rc=0 value=0123456789abcdef\n"
     first = (
         b"cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\ncmd=my_kvsname rc=0 kvsname=job_1\n"
         b"cmd=get_result rc=0 value=(vector,(0,1,3),(1,1,1))\n"
     )
     yield b"\0" + first + lines + b"cmd=finalize_ack rc=0\n"
-    yield b"\2cmd=initack rc=0\ncmd=set size=4\ncmd=set rank=1\ncmd=set debug=0\n" + first + lines
     yield b"\0" + first.replace(b"rc=0\n", b"rc=-1\n")
 
     def message(text: bytes, prefix: bytes = b"%-6d") -> bytes:

@@ -37,8 +37,8 @@ $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE)
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
               file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
               global_clock \
-              registry welcomes commands json launch_request launch_writer pmi \
-              checksum ninep ninep_mount ninep_diod launch_cpus
+              registry lease_table welcomes commands json launch_request launch_writer pmi \
+              checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
                beat_command log_page clock
@@ -84,21 +84,28 @@ answer_frame_sources := $(addprefix kernel/beat/,answer_frame.c beat_frame.c) ke
 page_frame_sources := $(addprefix kernel/beat/,page_frame.c beat_frame.c answer_frame.c) kernel/lib/siphash.c
 log_page_sources := $(addprefix kernel/beat/,log_page.c page_frame.c beat_frame.c) kernel/debug/klog.c \
                     kernel/lib/siphash.c kernel/lib/format.c kernel/lib/command_line.c
-launch_request_sources := kernel/launch/launch_request.c kernel/lib/format.c kernel/lib/siphash.c
+launch_request_sources := kernel/launch/launch_request.c $(addprefix kernel/lib/,format.c key.c siphash.c)
 pmi_sources := service/lib/pmi.c service/lib/text.c kernel/lib/format.c
 launch_writer_sources := service/tacetrun/launch_writer.c $(launch_request_sources)
+key_sources := kernel/lib/key.c kernel/lib/siphash.c
+seal_sources := kernel/lib/seal.c
+key_frame_sources := $(addprefix kernel/beat/,key_frame.c answer_frame.c beat_frame.c) \
+                     $(addprefix kernel/lib/,seal.c siphash.c)
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
+lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) \
+                       service/lib/text.c kernel/lib/format.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
                     $(beat_frame_sources)
 commands_sources := service/conductor/commands.c
 json_sources := service/lib/json.c
 global_clock_sources := kernel/beat/global_clock.c
 clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
-nettick_sources := $(addprefix kernel/beat/,nettick.c command.c welcome.c beat_frame.c answer_frame.c \
+nettick_sources := $(addprefix kernel/beat/,nettick.c node_keys.c key_frame.c command.c welcome.c \
+                     beat_frame.c answer_frame.c \
                      global_clock.c) \
                    $(addprefix kernel/time/,timer.c timer_queue.c clock_event.c) \
-                   $(addprefix kernel/lib/,siphash.c format.c command_line.c)
+                   $(addprefix kernel/lib/,siphash.c key.c format.c command_line.c seal.c)
 beat_command_sources := kernel/beat/command.c kernel/beat/welcome.c kernel/lib/siphash.c
 page_pool_sources := kernel/mm/page_pool.c kernel/lib/avl.c
 vm_sources := $(addprefix kernel/mm/,vm.c vm_area.c vm_backing.c vm_remap.c page_pool.c) kernel/lib/avl.c
@@ -129,7 +136,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
-           mpi_records mpi_shared mpi_windows mpi_launcher
+           leases greeting mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -140,10 +147,13 @@ elf_fuzz_sources := $(elf_image_sources)
 symbols_fuzz_sources := $(symbols_sources)
 tree_fuzz_sources := $(tree_sources)
 acpi_fuzz_sources := $(acpi_sources)
-beat_frame_fuzz_sources := $(page_frame_sources)
+beat_frame_fuzz_sources := $(sort $(page_frame_sources) $(key_frame_sources))
 device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
-launch_request_fuzz_sources := $(launch_writer_sources)
+leases_fuzz_sources := $(lease_table_sources)
+launch_request_fuzz_sources := $(launch_writer_sources) service/tacetrun/stream_line.c service/lib/text.c
+greeting_fuzz_sources := service/tacetrun/greeting.c service/lib/ticket.c service/lib/text.c \
+                         $(launch_request_sources)
 
 # The network, with lwIP, which is not ours: its warnings are not, either.
 ifndef LWIP
@@ -225,6 +235,19 @@ $(FUZZ_BUILD)/fuzz_$(1): $(call fuzz_objects,$(1)) tests/host/host.mk
 	$$(HOST_CC) $$(HOST_CFLAGS) -fsanitize=fuzzer -o $$@ $$(filter %.o,$$^)
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call fuzz_binary,$(fuzzer))))
+
+ifndef BEARSSL
+include ports/bearssl/bearssl.mk
+endif
+BEARSSL_HOST := $(BEARSSL_C:%.c=$(HOST_BUILD)/bearssl/%.o)
+$(addprefix $(HOST_BUILD)/test_,seal key_frame nettick) $(FUZZ_BUILD)/fuzz_beat_frame: $(BEARSSL_HOST)
+host_seal := $(addsuffix /kernel/lib/seal.o,$(HOST_BUILD) $(HOST_BUILD)/arena)
+$(host_seal): HOST_MORE := -isystem $(BEARSSL)/inc
+$(host_seal): $(BEARSSL)/stamp
+
+$(HOST_BUILD)/bearssl/%.o: $(BEARSSL)/stamp $(HOST_FLAGS)
+	@mkdir -p $(@D)
+	$(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE) $(BEARSSL_CFLAGS) -c -o $@ $(BEARSSL)/src/$*.c
 
 # What includes lwIP's headers. The kernel and the MPI library are compiled without this warning.
 $(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(HOST_BUILD)/lwip/%.o)

@@ -80,11 +80,14 @@ def test_nodes_share_a_stream_by_lines() -> None:
     assert len(lines) == 2000
 
 
+PUBLIC = "12" * 32
+
+
 def test_without_a_program_nodes_wait_for_jobs() -> None:
     plan = arguments.parse([])
     assert (plan.nodes, plan.rate, plan.command) == (4, "10", [])
     assert plan.app is None and not plan.args
-    tree = services.tree(plan, "00" * 16, "mount=/mnt:10.99.0.1:20000:/run/share")
+    tree = services.tree(plan, PUBLIC, "mount=/mnt:10.99.0.1:20000:/run/share")
     file = pxe.node_cfg(tree.nodes[layout.data_mac(1)], "", "node1", [])
     assert "'launch'" in file and "argv0" not in file and "module2" not in file and " -- " not in file
 
@@ -120,11 +123,13 @@ def test_each_node_has_cards_an_address_and_a_name_of_its_own() -> None:
             "ranks=1",
         ]
     )
-    tree = services.tree(plan, "00" * 16, "mount=/mnt:10.99.0.1:20000:/run/share")
+    tree = services.tree(plan, PUBLIC, "mount=/mnt:10.99.0.1:20000:/run/share")
     assert len(tree.nodes) == 64 and len({node.address for node in tree.nodes.values()}) == 64
     for number, (mac, node) in enumerate(tree.nodes.items(), 1):
         assert (mac, node.name) == (layout.data_mac(number), f"node{number}")
         assert f"nettick_dev={layout.beats_mac(number)}" in node.options
+        assert f"conductor_key={PUBLIC}" in node.options
+        assert not any(f"{key}_key=" in option for option in node.options for key in ("nettick", "ticket"))
         assert layout.beats_mac(number) not in tree.nodes
         assert "env=A=b c" in node.options and node.options[-1] == "ranks=1"
     conf = pxe.dnsmasq_conf(tree, layout.TREE)
@@ -137,7 +142,7 @@ def test_linux_nodes_come_after_the_others_and_share_nothing_with_them() -> None
     for of in (layout.address_of, layout.data_mac, layout.beats_mac, layout.tap_of, layout.name_of):
         assert len({of(number) for number in plan.numbers}) == 128
     assert all(re.fullmatch(r"(..)(:..){5}", layout.beats_mac(number)) for number in plan.numbers)
-    assert len(services.tree(plan, "00" * 16, "").nodes) == 64, "they boot by themselves"
+    assert len(services.tree(plan, PUBLIC, "").nodes) == 64, "they boot by themselves"
 
 
 @pytest.mark.parametrize(
@@ -161,14 +166,17 @@ def test_a_linux_node_is_told_who_it_is_and_where_its_files_are(
     monkeypatch.setattr(linux.LinuxNode, "module_folder", lambda self, *_: tmp_path)
     monkeypatch.setattr(linux.LinuxNode, "kernel_file", lambda self, *_: tmp_path / "vmlinux")
     monkeypatch.setattr(qemu, "BUSYBOX", tmp_path / "e1000.ko")
-    archive = linux.initramfs(
-        "00" * 16, linux.Mount("10.99.0.1", 20000, Path("/a share")), "10.99.0.11 node1\n"
-    )
+    mount = linux.Mount("10.99.0.1", 20000, Path("/a share"))
+    archive = linux.initramfs(PUBLIC, mount, "10.99.0.11 node1\n")
     files = {entry.name: entry for entry in cpio.unpack(archive)}
-    assert files["key"].data == b"0" * 32 + b"\n" and files["etc/hosts"].data == b"10.99.0.11 node1\n"
+    assert files["etc/hosts"].data == b"10.99.0.11 node1\n"
     init = files["init"].data.decode()
     assert re.findall(r"insmod /modules/(\S+)", init) == ["e1000.ko", "9pnet.ko", "9p.ko", "9pnet_fd.ko"]
-    assert "mount -t 9p -o 'trans=tcp,port=20000," in init and "aname=/a share' 10.99.0.1 /mnt" in init
+    assert (
+        f"--conductor-key {PUBLIC}" in init
+        and "mount -t 9p -o 'trans=tcp,port=20000," in init
+        and "aname=/a share' 10.99.0.1 /mnt" in init
+    )
     boot = linux.boot(102)
     assert boot.module == layout.LINUX_FILES
     assert set(boot.command_line.split()) >= {
@@ -189,10 +197,11 @@ def test_a_linux_node_s_steps_are_read_from_its_console(tmp_path: Path) -> None:
 
 def test_keys_are_fresh_and_nobody_else_reads_them(tmp_path: Path) -> None:
     paths = [tmp_path / "a", tmp_path / "b"]
-    keys = [services.key_new(path) for path in paths]
-    assert len(set(keys)) == 2 and all(len(key) == 32 and int(key, 16) >= 0 for key in keys)
+    for path in paths:
+        services.key_new(path)
+    keys = {path.read_text() for path in paths}
+    assert len(keys) == 2 and all(len(key) == 33 and int(key, 16) >= 0 for key in keys)
     assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in paths)
-    assert paths[0].read_text() == keys[0] + "\n"
     with pytest.raises(FileExistsError):
         services.key_new(paths[0])
 

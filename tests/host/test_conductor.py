@@ -10,7 +10,6 @@ import os
 import shutil
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import time
@@ -21,7 +20,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import HEADER, KEY, siphash
+from tests.beat_frames import END_BYTES, HEADER, VERSION, ended
+from tests.keys import KEY, MASTER, key_write, node_lines
 from tests.making import made
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
@@ -58,7 +58,7 @@ def inside() -> None:
     control = folder / "control"
     command = [ROOT / "build/service/conductor", "--interface", "beats", "--key", folder / "key"]
     rate = plan[0][1]
-    hears = [ROOT / "build/service/listener", "--interface", "node", "--key", folder / "key"]
+    hears = [ROOT / "build/service/listener", "--interface", "node", "--key", folder / "node-key"]
     listener = subprocess.Popen(hears, stdout=subprocess.PIPE, text=True)
     while str(listener.pid) not in open_sockets(0x88CB):
         time.sleep(0.01)
@@ -108,8 +108,8 @@ def beats_of(frames: list[str]) -> list[dict[str, int]]:
         names = "version kind bytes answer_every commands epoch sequence time_ns period_ns late_ns tai_utc_s"
         beat = dict(zip(names.split(), HEADER.unpack_from(frame, 14)))
         payload = frame[14 : 14 + beat["bytes"]]
-        assert (beat["version"], beat["kind"], beat["bytes"]) == (1, 1, HEADER.size + 8)
-        assert struct.unpack(">Q", payload[-8:])[0] == siphash(KEY, payload[:-8])
+        assert (beat["version"], beat["kind"], beat["bytes"]) == (VERSION, 1, HEADER.size + END_BYTES)
+        assert payload == ended(payload[:-END_BYTES], frame[6:12], KEY)
         found.append(beat)
     return found
 
@@ -124,9 +124,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no network namespace without root here (unshare -rn)")
     made("service")
     path = tmp_path_factory.mktemp("conductor")
-    key = path / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key_write(path / "key", MASTER.hex() + "\n")
+    key_write(path / "node-key", node_lines("n1"))
     return path
 
 
@@ -175,16 +174,21 @@ def test_a_conductor_that_is_started_anew_has_a_later_epoch(folder: Path) -> Non
 def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
     seen = conduct(folder, "1:100")
     assert "from 1/60 to 1000" in seen["wrong"] and seen["wrong_status"] == 1
-    assert "another conductor listens there" in seen["second"]
-    open_key, short_key = folder / "open", folder / "short"
-    open_key.write_text(KEY.hex())
+    assert "a conductor already listens there" in seen["second"]
+    open_key = key_write(folder / "open", MASTER.hex())
     open_key.chmod(0o644)
-    short_key.write_text("0123")
-    short_key.chmod(0o600)
+    keys = {"short": "0123", "half": MASTER.hex()[:31], "more": MASTER.hex() + "0", "node": node_lines("n1")}
+    wrong_keys = [str(key_write(folder / name, text)) for name, text in keys.items()]
+    (folder / "pipe").unlink(missing_ok=True)
+    os.mkfifo(folder / "pipe", 0o600)
     cases = (
         (["--interface", "lo"], "--interface NAME and --key FILE"),
         (["--interface", "lo", "--key", str(open_key)], "chmod 600"),
-        (["--interface", "lo", "--key", str(short_key)], "32 hexadecimal digits"),
+        *((["--interface", "lo", "--key", key], "it must hold 32 hexadecimal digits") for key in wrong_keys),
+        (["--interface", "lo", "--key", str(key_write(folder / "empty", "\n"))], "it is empty"),
+        (["--interface", "lo", "--key", str(folder / "pipe")], "not a regular file"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--group", "no-such"], "no group has this name"),
+        (["--interface", "lo", "--key", str(folder / "key"), "--operators", "-1"], "no group has this name"),
         (["--interface", "lo", "--key", str(folder / "gone")], "No such file"),
         (["--interface", "lo", "--key", str(folder / "key"), "--answer-every", "1001"], "0 to 1000"),
         (["--interface", "nowhere0", "--key", str(folder / "key")], "no such interface"),
@@ -205,6 +209,51 @@ def test_what_cannot_be_is_said_in_a_line(folder: Path) -> None:
         timeout=60,
     )
     assert ran.returncode == 1 and "no conductor at" in ran.stderr
+
+
+#: In a network of its own: the conductor with the words after its name.
+WITH_WIRE = """
+ip link add beats type veth peer name nodes && ip link set beats up && ip link set nodes up && exec "$@"
+"""
+
+
+def test_a_conductor_s_socket_replaces_only_that_of_a_program_that_has_ended(
+    folder: Path, tmp_path: Path
+) -> None:
+    """Neither at its start nor at its end does the conductor remove another file."""
+    path = tmp_path / "socket"
+    inside = ["unshare", "-rn", "sh", "-c", WITH_WIRE, "sh", ROOT / "build/service/conductor"]
+    words = [*inside, "--interface", "beats", "--key", folder / "key", "--socket", path]
+
+    def refused() -> str:
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 2 and ran.stderr.count("\n") == 1, ran
+        return ran.stderr
+
+    path.write_text("precious")
+    assert f"socket {path}: a file that is no socket is there" in refused()
+    assert path.read_text() == "precious"
+    path.rename(tmp_path / "kept")
+    path.symlink_to("kept")
+    assert "a file that is no socket is there" in refused() and path.is_symlink()
+    path.unlink()
+    path.mkdir()
+    assert "a file that is no socket is there" in refused() and path.is_dir()
+    path.rmdir()
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other:
+        other.bind(str(path))
+        other.listen()
+        assert "another program listens there" in refused() and path.is_socket()
+    for is_replaced in (False, True):  # first the socket of `other`, which has ended
+        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as conductor:
+            assert conductor.stdout is not None and "beats on" in conductor.stdout.readline()
+            assert "a conductor already listens there" in refused() and path.is_socket()
+            if is_replaced:
+                (tmp_path / "kept").replace(path)
+            conductor.terminate()
+            assert conductor.wait(60) == 0
+        assert path.exists() == is_replaced
+    assert path.read_text() == "precious"
 
 
 def state_of(pid: int) -> str:
@@ -246,9 +295,10 @@ def test_the_unit_of_systemd_starts_what_there_is(folder: Path) -> None:
         assert f"  {option} " in help_text and f"    {value.strip('${}')}=" in page
     assert f"/run/{service['RuntimeDirectory']}/socket" in help_text
     capabilities = service["CapabilityBoundingSet"].split()
-    assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK"]
+    assert capabilities == ["CAP_NET_RAW", "CAP_SYS_NICE", "CAP_IPC_LOCK", "CAP_CHOWN"]
     assert all(name in page for name in capabilities) and service["EnvironmentFile"] in page
     assert service["Restart"] == "always"
+    assert f"`/var/lib/{service['StateDirectory']}`" in page and "$STATE_DIRECTORY" in help_text
     if not shutil.which("systemd-analyze"):
         return
     copy = folder / "tacet-conductor.service"

@@ -18,7 +18,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from tests.beat_frames import KEY, Beat, beat_of
+from tests.beat_frames import Beat, beat_of
+from tests.keys import MASTER
 from tests.making import made
 
 SHIM = Path(__file__).with_name("clock_steps.c")
@@ -74,7 +75,7 @@ def test_conductor_time_goes_on_whatever_is_done_to_the_clock(tmp_path: Path) ->
     made("service")
     words = ["gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "shim.so", SHIM]
     subprocess.run(words, check=True)
-    (tmp_path / "key").write_text(KEY.hex() + "\n")
+    (tmp_path / "key").write_text(MASTER.hex() + "\n")
     (tmp_path / "key").chmod(0o600)
     (tmp_path / "steps").write_bytes(struct.pack("=3q", *STEPS["nothing"]))
     done = subprocess.run([*INSIDE, tmp_path], capture_output=True, text=True, timeout=300)

@@ -8,9 +8,11 @@ Each test runs as `scene_…` in a namespace of its own.
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -25,7 +27,7 @@ sys.path.insert(0, str(ROOT))
 from tests.beat_frames import (
     ACKNOWLEDGE,
     BROADCAST,
-    KEY,
+    PAYLOAD_AT,
     STOPPED,
     WELCOME,
     Answer,
@@ -33,11 +35,11 @@ from tests.beat_frames import (
     Command,
     answer_of,
     framed,
-    siphash,
     welcome_of,
     welcomes_in,
 )
 from tests.fake_nodes import LIMIT_S, SERVICE, FakeNode, Wire, address_of, assert_plays, play
+from tests.keys import TICKET_S, node_lines, ticket
 from tests.making import made
 
 ENOSYS = 38
@@ -182,11 +184,22 @@ def scene_jobs_have_numbers_of_their_own(wire: Wire) -> None:
 
 def scene_a_ticket_takes_the_key(wire: Wire) -> None:
     wire.start("--rate", "0")
+    job = asked(wire, "job begin")["job"]
     for nonce in ("0123456789abcdef", "FFFFFFFFFFFFFFFF", "0000000000000000"):
-        ticket = siphash(KEY, b"tacet-launch" + bytes.fromhex(nonce))
-        assert asked(wire, f"ticket {nonce}") == {"ticket": f"{ticket:016x}"}
+        said = asked(wire, f"ticket {nonce} n1 {job}")["ticket"]
+        groups = said.split()[3]
+        numbers = [] if groups == "-" else list(map(int, groups.split(",")))
+        assert sorted(numbers) == sorted(os.getgroups())
+        expires = int(said.split()[4])
+        assert abs(expires - time.time()) <= LIMIT_S + TICKET_S
+        assert said == ticket(nonce, "n1", job=job, groups=numbers, expires=expires)
     for wrong in ("", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeg", " 123456789abcdef"):
-        assert "16 hexadecimal digits" in asked(wire, f"ticket {wrong}")["error"]
+        assert "16 hexadecimal digits" in asked(wire, f"ticket {wrong} n1 {job}")["error"]
+    for wrong in ("n1", f"n1 {job} 1", f"n/1 {job}", f"{'n' * 65} {job}", "n1 0x1", "n1 -1"):
+        assert "ticket takes" in asked(wire, f"ticket 0123456789abcdef {wrong}")["error"], wrong
+    assert asked(wire, "key n1") == dict(line.split() for line in node_lines("n1").splitlines())
+    assert wire.run("key", "n1").stdout == node_lines("n1")
+    assert "a node's id" in asked(wire, "key n/1")["error"]
 
 
 def scene_a_one_way_command_goes_with_three_beats(wire: Wire) -> None:
@@ -346,15 +359,24 @@ def scene_bad_answers_are_counted_by_cause_and_change_nothing(wire: Wire) -> Non
         fields = {name: getattr(good, name) for name in good.__dataclass_fields__} | {"sequence": 1}
         return Answer(**fields | changes).frame(wire.to, source)
 
+    def ghost(number: int) -> bytes:
+        """Another address, from which what this node has sent comes again."""
+        return struct.pack(">HI", 0x0202, number)
+
     short, tagged = last.payload(), framed_as(stranger)
     wrong = {
-        "forged": [last.frame(wire.to, stranger, bytes(16)), tagged[:-1] + bytes([tagged[-1] ^ 1])],
-        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=155)],
-        "other_version": [framed_as(stranger, version=2)],
+        "forged": [
+            last.frame(wire.to, stranger, bytes(16)),
+            tagged[:-1] + bytes([tagged[-1] ^ 1]),
+            *(framed(node.sent[-1][PAYLOAD_AT:], wire.to, ghost(i)) for i in range(50)),
+        ],
+        "truncated": [framed(short[:60], wire.to, stranger), framed_as(stranger, length=169)],
+        "other_version": [framed_as(stranger, version=1), framed_as(stranger, version=3)],
         "other_kind": [framed_as(stranger, kind=9)],
         "absurd": [
             framed_as(stranger, state=3),
-            framed_as(stranger, welcomed=2),
+            framed_as(stranger, welcomed=4),
+            framed_as(stranger, polls=2),
             framed_as(stranger, cpus=0),
             framed_as(stranger, name=b"a b"),
             framed_as(stranger, name=b"\x1b[2J"),
@@ -456,25 +478,8 @@ def connect(wire: Wire) -> socket.socket:
     return client
 
 
-def scene_clients_wait_for_a_place(wire: Wire) -> None:
+def scene_junk_of_clients_is_refused(wire: Wire) -> None:
     wire.start(*SELDOM)
-    clients = [connect(wire) for _ in range(25)]
-    for client in clients:
-        client.send(b"status")
-    for client in clients[:16]:
-        assert json.loads(client.recv(65536))["interface"] == "beats"
-    clients[16].settimeout(0.2)
-    with pytest.raises(TimeoutError):
-        clients[16].recv(65536)
-    clients[16].settimeout(120)
-    heard = len(wire.heard())
-    wire.until(lambda: len(wire.heard(heard)) >= 3)
-    assert "timed out" in wire.run("status").stderr
-    for client in clients[:16]:
-        client.close()
-    for client in clients[16:]:
-        assert json.loads(client.recv(65536))["interface"] == "beats"
-        client.close()
     client = connect(wire)
     for junk in (b"\0\0\0", b"x" * 5000, b"nodes -1", b"nodes 99999999999999999999", b"within 0 stop", b"\n"):
         client.send(junk)

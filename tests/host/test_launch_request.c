@@ -337,64 +337,196 @@ TEST(a_request_has_its_size_at_most)
     refused(words, sizeof(words), "request: 131073 bytes are too many; the limit is 131072", __LINE__);
 }
 
-TEST(a_line_says_how_much_comes_and_by_which_right)
-{
-    size_t bytes = 0;
-    bool has_ticket = true;
-    uint64_t ticket = 9;
+static struct launch_line line;
 
-    CHECK_EQUAL(launch_line_read("launch 1 -", &bytes, &has_ticket, &ticket, &why), 0);
-    CHECK_EQUAL(bytes, 1);
-    CHECK(!has_ticket && ticket == 0);
-    CHECK_EQUAL(launch_line_read("launch 131072 0123456789abcdef", &bytes, &has_ticket, &ticket, &why), 0);
-    CHECK_EQUAL(bytes, LAUNCH_REQUEST_BYTES);
-    CHECK(has_ticket && ticket == 0x0123456789abcdef);
-    CHECK_EQUAL(launch_line_read("launch 5 0000000000000000", &bytes, &has_ticket, &ticket, &why), 0);
-    CHECK(has_ticket && ticket == 0);
+/* Reads a copy that ends where the line ends. */
+static int read_line(const char *text)
+{
+    static char *copy;
+
+    free(copy);
+    copy = strdup(text);
+    why.text[0] = '\0';
+    return launch_line_read(copy, &line, &why);
+}
+
+#define MAC "00112233445566778899aabbccddeeFF"
+
+TEST(a_line_says_how_much_comes_for_whom_and_by_which_right)
+{
+    CHECK_EQUAL(read_line("launch 1 4294967295 0 0 - 0 -"), 0);
+    CHECK_EQUAL(line.bytes, 1);
+    CHECK_EQUAL(line.job, UINT32_MAX);
+    CHECK(line.user.uid == 0 && line.user.gid == 0 && line.user.group_count == 0);
+    CHECK(!line.has_ticket && line.expires_s == 0);
+    CHECK_EQUAL(read_line("launch 131072 7 4294967294 100 4,4294967294,0 1800000000 " MAC), 0);
+    CHECK_EQUAL(line.bytes, LAUNCH_REQUEST_BYTES);
+    CHECK(line.job == 7 && line.user.uid == UINT32_MAX - 1 && line.user.gid == 100);
+    CHECK_EQUAL(line.user.group_count, 3);
+    CHECK(line.user.groups[0] == 4 && line.user.groups[1] == UINT32_MAX - 1 && line.user.groups[2] == 0);
+    CHECK(line.has_ticket && line.expires_s == 1800000000);
+    for (unsigned i = 0; i < LAUNCH_TICKET_BYTES; i++)
+        CHECK_EQUAL(line.mac[i], i * 0x11);
+    CHECK_EQUAL(line.sealed_bytes, strlen("7 4294967294 100 4,4294967294,0 1800000000"));
+    CHECK_EQUAL(strncmp(line.sealed, "7 4294967294 100 4,4294967294,0 1800000000 ", line.sealed_bytes + 1),
+                0);
 }
 
 TEST(other_lines_are_refused_by_their_words)
 {
+#define LINE   "is not launch BYTES JOB UID GID GROUPS EXPIRES MAC"
+#define BYTES  "BYTES is not a number from 1 to 131072"
+#define GROUPS "GROUPS is not -, nor 1 to 256 numbers with commas"
+#define DIGITS "MAC is not 32 hexadecimal digits, nor -"
+#define START  "launch 5 1 2 3 "
     static const struct {
         const char *line, *what;
-    } wrong[] = { { "", "is not launch BYTES TICKET" },
-                  { "launch", "is not launch BYTES TICKET" },
-                  { "kill", "is not launch BYTES TICKET" },
-                  { "launcher 5 -", "is not launch BYTES TICKET" },
-                  { "Launch 5 -", "is not launch BYTES TICKET" },
-                  { "launch ", "BYTES is not a number from 1 to 131072" },
-                  { "launch 5", "BYTES is not a number from 1 to 131072" },
-                  { "launch 0 -", "BYTES is not a number from 1 to 131072" },
-                  { "launch 131073 -", "BYTES is not a number from 1 to 131072" },
-                  { "launch -5 -", "BYTES is not a number from 1 to 131072" },
-                  { "launch  5 -", "BYTES is not a number from 1 to 131072" },
-                  { "launch 99999999999999999999 -", "BYTES is not a number from 1 to 131072" },
-                  { "launch 5 ", "TICKET is not 16 hexadecimal digits, nor -" },
-                  { "launch 5 --", "TICKET is not 16 hexadecimal digits, nor -" },
-                  { "launch 5 - ", "TICKET is not 16 hexadecimal digits, nor -" },
-                  { "launch 5  -", "TICKET is not 16 hexadecimal digits, nor -" },
-                  { "launch 5 -\r", "TICKET is not 16 hexadecimal digits, nor -" },
-                  { "launch 5 0123456789abcde", "TICKET is not 16 hexadecimal digits, nor -" },
-                  { "launch 5 0123456789abcdef0", "TICKET is not 16 hexadecimal digits, nor -" } };
-    size_t bytes;
-    bool has_ticket;
-    uint64_t ticket;
+    } wrong[] = { { "", LINE },
+                  { "launch", LINE },
+                  { "kill", LINE },
+                  { "launcher 5 -", LINE },
+                  { "Launch 5 -", LINE },
+                  { "launch ", BYTES },
+                  { "launch 5", BYTES },
+                  { "launch 0 1", BYTES },
+                  { "launch 131073 1", BYTES },
+                  { "launch -5 1", BYTES },
+                  { "launch  5 1", BYTES },
+                  { "launch 99999999999999999999 1", BYTES },
+                  { "launch 5 -", "JOB is not a number from 1 to 4294967295" },
+                  { "launch 5 0123456789abcdef", "JOB is not a number" },
+                  { "launch 5 0 ", "JOB is not a number" },
+                  { "launch 5 1 4294967295 ", "UID is not a number from 0 to 4294967294" },
+                  { "launch 5 1 root ", "UID is not a number" },
+                  { "launch 5 1 -1 ", "UID is not a number" },
+                  { "launch 5 1 2 4294967295 ", "GID is not a number from 0 to 4294967294" },
+                  { "launch 5 1 2 3", "GID is not a number" },
+                  { START, GROUPS },
+                  { START "-", GROUPS },
+                  { START "-1 ", GROUPS },
+                  { START ",", GROUPS },
+                  { START "1, 0 -", GROUPS },
+                  { START "1,,2 0 -", GROUPS },
+                  { START "1,4294967295 0 -", GROUPS },
+                  { START "4 ", "EXPIRES is not a number" },
+                  { START "- ", "EXPIRES is not a number" },
+                  { START "- 5", "EXPIRES is not a number" },
+                  { START "- 99999999999999999999 -", "EXPIRES is not a number" },
+                  { START "- 5 ", DIGITS },
+                  { START "- 5 --", DIGITS },
+                  { START "- 5 - ", DIGITS },
+                  { START "- 5 -\r", DIGITS },
+                  { START "- 5  -", DIGITS },
+                  { START "- 5 0123456789abcdef0123456789abcde", DIGITS },
+                  { START "- 5 0123456789abcdef0123456789abcdeg", DIGITS },
+                  { START "- 5 0123456789abcdef0123456789abcdef0", DIGITS } };
 
     for (unsigned i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
-        CHECK_EQUAL(launch_line_read(wrong[i].line, &bytes, &has_ticket, &ticket, &why), -EINVAL);
+        CHECK_EQUAL(read_line(wrong[i].line), -EINVAL);
         CHECK_CONTAINS(why.text, wrong[i].what);
     }
 }
 
-/* The number was computed by another program from the words of docs/jobs.md. */
-TEST(a_ticket_is_the_hash_of_the_nonce_s_digits_in_order)
+TEST(a_line_has_so_many_groups_at_most)
 {
-    static const uint8_t key[SIPHASH_KEY_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+    char text[2 * LAUNCH_TICKET_LINE] = "launch 131072 4294967295 4294967294 4294967294 ";
 
-    CHECK_EQUAL(launch_ticket(key, 0x0123456789abcdef),
-                siphash(key, "tacet-launch\x01\x23\x45\x67\x89\xab\xcd\xef", 20));
-    CHECK_EQUAL(launch_ticket(key, 0x0123456789abcdef), 0xc6f3c16a7de92d89);
-    CHECK(launch_ticket(key, 1) != launch_ticket(key, 2));
+    for (unsigned i = 0; i < CREDENTIALS_GROUPS_MAX; i++)
+        strcat(text, i ? ",4294967294" : "4294967294");
+    char *end = text + strlen(text);
+    strcpy(end, " 281474976710656 " MAC);
+    CHECK_EQUAL(read_line(text), 0);
+    CHECK(strlen(text) < LAUNCH_TICKET_LINE);
+    CHECK_EQUAL(line.user.group_count, CREDENTIALS_GROUPS_MAX);
+    strcpy(end, ",1 281474976710656 " MAC);
+    CHECK_EQUAL(read_line(text), -EINVAL);
+    CHECK_CONTAINS(why.text, GROUPS);
+}
+
+static const uint8_t key[KEY_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+
+/* The digits were computed by another program from the words of docs/jobs.md. */
+TEST(a_ticket_is_the_hash_that_the_protocol_says)
+{
+    static const uint8_t expected[LAUNCH_TICKET_BYTES] = { 0xea, 0xbc, 0x3c, 0x38, 0x28, 0x84, 0x38, 0x5a,
+                                                           0x7b, 0x8a, 0x68, 0xfa, 0xf4, 0xb1, 0xcc, 0x6e };
+    static const char sealed[] = "7 1000 100 4,24 1800000000";
+    uint8_t mac[LAUNCH_TICKET_BYTES];
+
+    launch_ticket(mac, key, 0x0123456789abcdef, "525400000001", sealed, sizeof(sealed) - 1);
+    CHECK_EQUAL(memcmp(mac, expected, sizeof(mac)), 0);
+}
+
+/* Checks a ticket of job 7 of user 1000, made for nonce 5 of node n1, valid until 1000. */
+static int check(const char *id, uint64_t nonce, uint64_t now_s, const char *sealed)
+{
+    static const char of[] = "7 1000 100 4,24 1000";
+    uint8_t mac[LAUNCH_TICKET_BYTES];
+    char text[200];
+    int length = snprintf(text, sizeof(text), "launch 5 %s ", sealed ? sealed : of);
+
+    launch_ticket(mac, key, 5, "n1", of, sizeof(of) - 1);
+    for (unsigned i = 0; i < sizeof(mac); i++)
+        length += snprintf(text + length, sizeof(text) - (size_t)length, "%02x", mac[i]);
+    CHECK_EQUAL(read_line(text), 0);
+    return launch_ticket_check(&line, key, nonce, id, now_s, &why);
+}
+
+TEST(a_ticket_holds_for_one_connection_node_job_and_user)
+{
+    static const char *const others[] = { "8 1000 100 4,24 1000", "7 1001 100 4,24 1000",
+                                          "7 1000 101 4,24 1000", "7 1000 100 4 1000",
+                                          "7 1000 100 - 1000",    "7 1000 100 4,24 1001" };
+
+    CHECK_EQUAL(check("n1", 5, 1000, NULL), 0);
+    CHECK_EQUAL(check("n1", 6, 1000, NULL), -EACCES);
+    CHECK_CONTAINS(why.text, "the ticket is wrong: it was made with another key, or for another node, nonce, "
+                             "job or user");
+    CHECK_EQUAL(check("n2", 5, 1000, NULL), -EACCES);
+    CHECK_EQUAL(check("", 5, 1000, NULL), -EACCES);
+    for (unsigned i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        CHECK_EQUAL(check("n1", 5, 1000, others[i]), -EACCES);
+        CHECK_CONTAINS(why.text, "the ticket is wrong");
+    }
+    CHECK_EQUAL(check("n1", 5, 1001, NULL), -EACCES);
+    CHECK_TEXT(why.text, "the ticket expired 1 s ago by this node's clock; a ticket is valid for 60 s");
+}
+
+TEST(each_digit_of_a_ticket_counts)
+{
+    static const char sealed[] = "7 0 0 - 9";
+    uint8_t mac[LAUNCH_TICKET_BYTES];
+
+    CHECK_EQUAL(read_line("launch 5 7 0 0 - 9 " MAC), 0);
+    launch_ticket(mac, key, 1, "n1", sealed, sizeof(sealed) - 1);
+    for (unsigned bit = 0; bit < 8 * sizeof(mac); bit++) {
+        memcpy(line.mac, mac, sizeof(mac));
+        line.mac[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        CHECK_EQUAL(launch_ticket_check(&line, key, 1, "n1", 0, &why), -EACCES);
+    }
+    memcpy(line.mac, mac, sizeof(mac));
+    CHECK_EQUAL(launch_ticket_check(&line, key, 1, "n1", 0, &why), 0);
+}
+
+TEST(a_node_with_a_key_wants_a_ticket_and_one_without_takes_none)
+{
+    CHECK_EQUAL(read_line("launch 5 7 0 0 - 0 -"), 0);
+    CHECK_EQUAL(launch_ticket_check(&line, NULL, 1, "n1", 9, &why), 0);
+    CHECK_EQUAL(launch_ticket_check(&line, key, 1, "n1", 9, &why), -EACCES);
+    CHECK_CONTAINS(why.text, "this node has a key: it needs a ticket");
+    CHECK_EQUAL(read_line("launch 5 7 0 0 - 99 " MAC), 0);
+    CHECK_EQUAL(launch_ticket_check(&line, NULL, 1, "n1", 9, &why), -EACCES);
+    CHECK_TEXT(why.text, "this node has no key: send - as the ticket");
+}
+
+TEST(a_request_is_for_the_job_of_its_ticket)
+{
+    CHECK_EQUAL(read_line("launch 5 7 0 0 - 0 -"), 0);
+    CHECK_EQUAL(READ(FULL), 0);
+    CHECK_EQUAL(launch_job_check(&line, &request, &why), 0);
+    line.job = 8;
+    CHECK_EQUAL(launch_job_check(&line, &request, &why), -EACCES);
+    CHECK_TEXT(why.text, "request: job=7, but its ticket is for job 8");
 }
 
 int main(void)
@@ -416,8 +548,13 @@ int main(void)
     RUN(the_last_word_ends_as_the_others_do);
     RUN(lists_have_an_end);
     RUN(a_request_has_its_size_at_most);
-    RUN(a_line_says_how_much_comes_and_by_which_right);
+    RUN(a_line_says_how_much_comes_for_whom_and_by_which_right);
     RUN(other_lines_are_refused_by_their_words);
-    RUN(a_ticket_is_the_hash_of_the_nonce_s_digits_in_order);
+    RUN(a_line_has_so_many_groups_at_most);
+    RUN(a_ticket_is_the_hash_that_the_protocol_says);
+    RUN(a_ticket_holds_for_one_connection_node_job_and_user);
+    RUN(each_digit_of_a_ticket_counts);
+    RUN(a_node_with_a_key_wants_a_ticket_and_one_without_takes_none);
+    RUN(a_request_is_for_the_job_of_its_ticket);
     return check_report("launch_request");
 }

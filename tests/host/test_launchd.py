@@ -18,7 +18,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -28,7 +27,6 @@ sys.path.insert(0, str(ROOT))
 from tests import waiting
 from tests.beat_frames import (
     ACKNOWLEDGE,
-    KEY,
     RUNNING,
     STOPPED,
     WELCOME,
@@ -38,59 +36,13 @@ from tests.beat_frames import (
     answer_of,
     welcome_of,
 )
-from tests.launch_client import LIMIT_S, SECRET, Control, Job, reset, ticket
+from tests.keys import key_write, node_lines, ticket
+from tests.launch_client import LIMIT_S, SECRET, Control, Job, reset
+from tests.launchd import BUSYBOX, LAUNCHD, Daemon
 from tests.making import made
 
-LAUNCHD = ROOT / "build/service/tacet-launchd"
-BUSYBOX = "/bin/busybox"
 CPUS = len(os.sched_getaffinity(0))
 EINVAL, ENOSYS = 22, 38
-
-
-class Daemon:
-    """tacet-launchd on a free port of 127.0.0.1."""
-
-    def __init__(self, *words: str | Path, **popen: Any) -> None:
-        command = [LAUNCHD, "--port", "0", "--address", "127.0.0.1", "--name", "n1", *words]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, **popen)
-        assert self.process.stderr is not None
-        line = self.process.stderr.readline()
-        found = re.search(r"at port (\d+)", line)
-        assert found, line
-        self.node = ("127.0.0.1", int(found[1]))
-
-    def shell(self, script: str, **settings: object) -> Job:
-        return Job(self.node, BUSYBOX, ["sh", "-c", script], **settings)
-
-    def children(self) -> list[int]:
-        """Its own, which is where all end that have lost their parent."""
-        found = []
-        for stat in Path("/proc").glob("[0-9]*/stat"):
-            try:
-                fields = stat.read_text().rpartition(")")[2].split()
-            except OSError:
-                continue
-            if int(fields[1]) == self.process.pid:
-                found.append(int(stat.parent.name))
-        return found
-
-    def descriptors(self) -> list[str]:
-        return sorted(os.listdir(f"/proc/{self.process.pid}/fd"))
-
-    def wait_idle(self) -> None:
-        """Until it would take a job."""
-
-        def is_idle() -> bool:
-            control = Control(self.node)
-            control.close()
-            return control.fields["state"] == "idle"
-
-        waiting.until(is_idle, "the state idle", LIMIT_S)
-
-    def close(self) -> None:
-        self.process.terminate()
-        _, said = self.process.communicate(timeout=LIMIT_S)
-        assert self.process.returncode == 0, said
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -122,12 +74,12 @@ def wait_gone(*pids: int) -> None:
 
 def test_the_greeting_says_what_the_node_is(daemon: Daemon) -> None:
     control = Control(daemon.node)
-    assert control.greeting[:2] == ["tacet-launch", "1"] and control.greeting[3] == "open"
+    assert control.greeting[:2] == ["tacet-launch", "2"] and control.greeting[3] == "ticket"
     assert re.fullmatch(r"[0-9a-f]{16}", control.nonce)
-    assert list(control.fields) == ["cpus", "memory_mib", "state", "name", "system"]
+    assert list(control.fields) == ["cpus", "memory_mib", "state", "name", "id", "system"]
     system = f"Linux-{os.uname().release}"
     assert control.fields["cpus"] == str(CPUS) and control.fields["state"] == "idle"
-    assert (control.fields["name"], control.fields["system"]) == ("n1", system)
+    assert [control.fields[name] for name in ("name", "id", "system")] == ["n1", "n1", system]
     assert Control(daemon.node).nonce != control.nonce
 
 
@@ -158,12 +110,12 @@ def test_ranks_have_their_numbers_and_the_worst_status_is_the_job_s(daemon: Daem
 def test_a_program_gets_what_the_request_gives_and_nothing_else(daemon: Daemon, tmp_path: Path) -> None:
     variables = ["A=b c", "EMPTY=", "A=second"]
     ended = Job(daemon.node, BUSYBOX, ["env"], words=[f"env={one}" for one in variables]).finish()
-    own = ["TACET_RANK=0", "TACET_SIZE=1", "TACET_LOCAL_RANK=0"]
+    own = ["TACET_RANK=0", "TACET_SIZE=1", "TACET_LOCAL_RANK=0", "PMI_FD=3"]
     assert ended.out[0].decode().splitlines() == [*own, *variables]
     script = "pwd; ls -l /proc/self/fd | grep -c ' -> '; grep -E '^Sig(Blk|Ign)' /proc/self/status; ulimit -n"
     ended = daemon.shell(script, words=[f"cwd={tmp_path}"]).finish()
     where, descriptors, blocked, ignored, limit = ended.out[0].decode().splitlines()
-    assert where == str(tmp_path) and descriptors == "3"
+    assert where == str(tmp_path) and descriptors == "4"
     assert int(blocked.split()[1], 16) == int(ignored.split()[1], 16) == 0
     shell = subprocess.run([BUSYBOX, "sh", "-c", "ulimit -n"], capture_output=True, text=True)
     assert limit == shell.stdout.strip()
@@ -201,7 +153,7 @@ def test_a_program_that_is_sent_runs(daemon: Daemon) -> None:
     content = Path(BUSYBOX).read_bytes()
     script = "echo $0; ls -l /proc/self/fd | grep -c ' -> '"
     ended = Job(daemon.node, "mine", ["sh", "-c", script, "zero"], program=content).finish()
-    assert ended.status == 0 and ended.out[0].split() == [b"zero", b"3"], ended
+    assert ended.status == 0 and ended.out[0].split() == [b"zero", b"4"], ended
 
 
 def test_the_end_is_told_when_all_output_has_arrived(daemon: Daemon) -> None:
@@ -214,8 +166,8 @@ def test_the_end_is_told_when_all_output_has_arrived(daemon: Daemon) -> None:
         words = [f"port={listener.getsockname()[1]}", f"secret={SECRET:016x}", "job=1", "ranks=1"]
         words += [f"path={BUSYBOX}", "arg=head", "arg=-c", "arg=30000", "arg=/dev/zero"]
         request = "".join(f"{word}\0" for word in words).encode()
-        control.send(b"launch %d -\n" % len(request) + request)
-        streams = [listener.accept()[0] for _ in range(2)]
+        control.ask(request)
+        streams = [listener.accept()[0] for _ in range(3)]
         assert [control.line(), control.line()] == ["started", "rank 0 0"]
         assert select.select([control.socket], [], [], 0.5) == ([], [], [])
         whole = b"".join(one.makefile("rb").read() for one in streams)
@@ -393,7 +345,7 @@ def test_streams_that_cannot_be_made_are_refused(daemon: Daemon) -> None:
             "arg=x",
         ]
         request = "".join(f"{word}\0" for word in words).encode()
-        control.send(b"launch %d -\n" % len(request) + request)
+        control.ask(request)
         (line,) = control.lines()
     assert re.fullmatch(r"refused a stream to 127\.0\.0\.1, port \d+: Connection refused", line)
 
@@ -401,17 +353,16 @@ def test_streams_that_cannot_be_made_are_refused(daemon: Daemon) -> None:
 # ---- Others, and nonsense ----
 
 
-def answer_to(daemon: Daemon, content: bytes) -> list[str]:
+def answer_to(daemon: Daemon, content: bytes, is_request: bool = False) -> list[str]:
     control = Control(daemon.node)
-    control.send(content)
+    (control.ask if is_request else control.send)(content)
     lines = control.lines()
     control.close()
     return lines
 
 
 def request_of(*words: str) -> bytes:
-    content = "".join(f"{word}\0" for word in words).encode()
-    return b"launch %d -\n" % len(content) + content
+    return "".join(f"{word}\0" for word in words).encode()
 
 
 GOOD = ("job=1", "ranks=1", "port=9", "secret=0123456789abcdef", "path=/bin/busybox", "arg=true")
@@ -420,15 +371,16 @@ GOOD = ("job=1", "ranks=1", "port=9", "secret=0123456789abcdef", "path=/bin/busy
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"GET / HTTP/1.0\r\n\r\n", "launch BYTES TICKET"),
-        (b"\n", "launch BYTES TICKET"),
-        (b"launch\n", "launch BYTES TICKET"),
+        (b"GET / HTTP/1.0\r\n\r\n", "launch BYTES JOB UID GID GROUPS EXPIRES MAC"),
+        (b"\n", "launch BYTES JOB UID GID GROUPS EXPIRES MAC"),
+        (b"launch\n", "launch BYTES JOB UID GID GROUPS EXPIRES MAC"),
         (b"launch 0 -\n", "1 to 131072"),
         (b"launch 131073 -\n", "1 to 131072"),
         (b"launch 99999999999999999999 -\n", "1 to 131072"),
-        (b"launch 10 nonsense\n", "16 hexadecimal digits"),
-        (b"launch 10 0123456789abcdef\n", "this node has no key"),
-        (b"x" * 100_000, "512 characters"),
+        (b"launch 10 nonsense\n", "JOB is not a number"),
+        (b"launch 10 1 0 0 - 0 nonsense\n", "32 hexadecimal digits"),
+        (b"launch 10 1 0 0 %s 0 -\n" % b",".join([b"4294967294"] * 256), "this node has a key"),
+        (b"x" * 100_000, "3584 characters"),
         (bytes(range(256)) * 10 + b"\n" * 10, "refused"),
         (request_of(*GOOD, "colour=red"), "colour"),
         (request_of(*GOOD, "job=2"), "job"),
@@ -440,7 +392,7 @@ GOOD = ("job=1", "ranks=1", "port=9", "secret=0123456789abcdef", "path=/bin/busy
     ids=lambda value: "" if isinstance(value, str) else repr(value[:24]),
 )
 def test_nonsense_is_refused(daemon: Daemon, content: bytes, why: str) -> None:
-    (line,) = answer_to(daemon, content)
+    (line,) = answer_to(daemon, content, content.endswith(b"\0"))
     assert line.startswith("refused ") and why in line, line
     assert daemon.shell("exit 6").finish().status == 6
 
@@ -454,7 +406,8 @@ def test_requests_may_come_byte_by_byte_and_with_more_behind(daemon: Daemon) -> 
     assert ended.status == 137 or ended.refused == "killed before it had started", ended
     control = Control(daemon.node)
     request = request_of(*GOOD[:5], "arg=x", "program=4")
-    for byte in request + content[:4]:
+    line = f"launch {len(request)} {ticket(control.nonce, 'n1')}\n"
+    for byte in line.encode() + request + content[:4]:
         control.send(bytes([byte]))
     assert control.line().startswith("refused "), "no client listens for its streams"
 
@@ -462,9 +415,9 @@ def test_requests_may_come_byte_by_byte_and_with_more_behind(daemon: Daemon) -> 
 def test_others_are_greeted_and_refused_while_a_job_runs(daemon: Daemon) -> None:
     job = daemon.shell("exec sleep 100000").started()
     control = Control(daemon.node)
-    assert control.fields["state"] == "busy"
-    control.send(request_of(*GOOD))
-    assert control.lines() == ["refused busy: another job runs here"]
+    assert [control.fields[word] for word in ("state", "job", "uid")] == ["busy", "1", "0"]
+    control.ask(request_of(*GOOD))
+    assert control.lines() == ["refused busy with job 1"]
     assert answer_to(daemon, b"kill\n")[0].startswith("refused ")
     job.kill()
     assert job.finish().status == 137
@@ -477,40 +430,10 @@ def test_who_is_silent_keeps_nobody_out_and_is_sent_away(daemon: Daemon) -> None
     for control in silent:
         control.close()
     last, half = Control(daemon.node), Control(daemon.node)
-    half.send(request_of(*GOOD)[:30])
+    half.send(f"launch 60 {ticket(half.nonce, 'n1')}\n".encode() + request_of(*GOOD)[:30])
     assert last.lines() == ["refused no request has come within 10 s"]
     assert half.lines() == ["refused the request or the program has not come: nothing for 10 s"]
     assert daemon.shell("exit 9").finish().status == 9
-
-
-# ---- Keys ----
-
-
-@pytest.fixture
-def key_file(tmp_path: Path) -> Path:
-    path = tmp_path / "key"
-    path.write_text(KEY.hex() + "\n")
-    path.chmod(0o600)
-    return path
-
-
-def test_who_has_the_key_may_start_jobs_and_nobody_else(key_file: Path) -> None:
-    daemon = Daemon("--key", key_file)
-
-    def with_ticket(shown: str) -> str:
-        control = Control(daemon.node)
-        assert control.greeting[3] == "ticket"
-        control.send(b"launch 9 %s\n" % shown.encode())
-        return control.lines()[0]
-
-    earlier = Control(daemon.node)
-    assert with_ticket("-").startswith("refused this node has a key")
-    assert with_ticket(ticket(KEY, earlier.nonce)).startswith("refused the ticket is wrong")
-    assert with_ticket("0" * 16).startswith("refused the ticket is wrong")
-    other = Job(daemon.node, BUSYBOX, ["true"], key=bytes(16)).finish()
-    assert other.refused.startswith("the ticket is wrong")
-    assert Job(daemon.node, BUSYBOX, ["true"], key=KEY).finish().status == 0
-    daemon.close()
 
 
 @pytest.mark.parametrize(
@@ -522,7 +445,7 @@ def test_who_has_the_key_may_start_jobs_and_nobody_else(key_file: Path) -> None:
         (["--name", "x" * 32], "it takes 1 to 31 characters"),
         (["--address", "here"], "--address here: it takes an IPv4 address"),
         (["--key", "/nowhere"], "the key /nowhere: No such file"),
-        (["--beats", "eth9"], "--beats needs the conductor's key"),
+        (["--beats", "eth9"], "--beats needs the node's keys"),
         (["more"], "unexpected word: more"),
         (["--colour"], "--colour: no such option"),
     ],
@@ -601,7 +524,7 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     assert (first.beats, first.lost, first.done, first.ipv4) == (1, 0, 0, bytes((127, 0, 0, 1)))
     assert abs(first.booted_ns - time.time_ns()) < 86400 * 10**9
 
-    job = daemon.shell(f"{ESCAPE}; exec sleep 100000", key=KEY, number=77).started()
+    job = daemon.shell(f"{ESCAPE}; exec sleep 100000", number=77).started()
     pid = escaped(job)
     assert conductor.beat(skip=3).ranks == 1
     # It obeys no conductor that does not know its latest start.
@@ -646,21 +569,29 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
     later = conductor.beat(epoch=2 * 10**18)
     assert (later.state, later.done, later.beats) == (STOPPED, 1, anew.beats + 1)
     # Who starts a job wants it to run.
-    assert Job(daemon.node, BUSYBOX, ["true"], key=KEY).finish().status == 0
+    # Tickets are valid by the conductor's time, which is years after this machine's.
+    for _ in range(9):
+        conductor.beat(epoch=2 * 10**18)
+    late = Job(daemon.node, BUSYBOX, ["true"]).finish().refused
+    assert late.startswith("the ticket expired ") and late.endswith("valid for 60 s"), late
+    user = {"expires": 2 * 10**9 + 86400}
+    assert Job(daemon.node, BUSYBOX, ["true"], user=user).finish().status == 0
     assert conductor.beat(epoch=2 * 10**18).state == RUNNING
 
 
-def test_the_conductor_knows_the_node_and_commands_its_ranks(key_file: Path) -> None:
+def test_the_conductor_knows_the_node_and_commands_its_ranks(tmp_path: Path) -> None:
     if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
         pytest.skip("no network namespace without root here (unshare -rn)")
-    command = ["unshare", "-rn", sys.executable, __file__, str(key_file)]
+    command = ["unshare", "-rn", sys.executable, __file__, str(tmp_path / "keys")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=4 * LIMIT_S)
     assert done.returncode == 0, done.stderr
 
 
 def inside(key: str) -> None:
     conductor = Conductor()
-    daemon = Daemon("--key", key, "--beats", "node")
+    shown = subprocess.run(["ip", "-br", "link", "show", "node"], check=True, capture_output=True, text=True)
+    node = shown.stdout.split()[2].replace(":", "")
+    daemon = Daemon("--key", key_write(Path(key), node_lines(node)), "--beats", "node")
     try:
         scene_beats(conductor, daemon)
     finally:

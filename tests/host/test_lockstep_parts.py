@@ -230,10 +230,33 @@ def test_a_command_that_is_under_way_when_time_is_up_is_said_to_be() -> None:
     assert (kill.first_ns, kill.error) == (None, "the run ended before")
 
 
+def test_the_conductor_goes_on_above_the_epoch_that_a_node_follows() -> None:
+    """Its command goes on, too. The frame that says so comes again at each gate, and does nothing."""
+    commands = [beats.Command(200 * MS, "stop", "stop")]
+    conductor = conductor_new(nodes=1, answer_every=1, commands=commands)
+    node, newer = Node(1), beats.EPOCH_NS + 10**9
+    found = play(conductor, range(4, 401))
+    first = found[max(found)]
+    told = Answer(first.sequence, first.epoch, start=1, follows=newer).frame(
+        SOURCE, node.address(), beats.KEY
+    )
+    for gate in range(401, 799):
+        beat = found.get(gate - 1)
+        sent = conductor.at_gate(gate, [told, *(node.hear(beat) if beat else [])])
+        if sent is not None:
+            found[gate + 1] = beat_of(sent, beats.KEY)
+    later = [beat for gate, beat in found.items() if gate > 401]
+    assert first.epoch == beats.EPOCH_NS and {beat.epoch for beat in later} == {later[0].epoch}
+    assert later[0].epoch > newer and [beat.sequence for beat in later] == list(range(1, len(later) + 1))
+    assert [beat.time_ns - first.time_ns for beat in later[:2]] == [20 * MS, 40 * MS]
+    assert carried(first) == carried(later[0]) == [(1, 1)]
+    assert [(one.command.words, one.nodes, one.error) for one in conductor.outcomes] == [("stop", 1, "")]
+
+
 def test_frames_that_are_no_answers_change_nothing() -> None:
     conductor = conductor_new(nodes=1, answer_every=1)
     others = [b"", bytes(13), bytes(60), bytes(2000), frame(None, 1, b"x" * 100)]
-    others += [SOURCE + bytes(6) + b"\x88\xcb" + bytes([1, kind]) * 70 for kind in (1, 2, 3)]
+    others += [SOURCE + bytes(6) + b"\x88\xcb" + bytes([2, kind]) * 70 for kind in (1, 2, 3)]
     for gate in range(4, 399):
         conductor.at_gate(gate, others)
     assert conductor.beats_sent == 4 and conductor.outcomes == []

@@ -7,6 +7,7 @@
 #include "check.h"
 #include "arch.h"
 #include "beat/log_page.h"
+#include "beat/node_keys.h"
 #include "beat/nettick.h"
 #include "debug/console.h"
 #include "debug/klog.h"
@@ -99,6 +100,17 @@ static const uint8_t key[SIPHASH_KEY_BYTES] = { 7 }, address[] = { 2, 0x54, 0, 0
 uint64_t clock_now_ns(void)
 {
     return now_ns;
+}
+
+static struct node_key_pair pair;
+
+const struct node_key_pair *node_keys_open(void)
+{
+    return &pair;
+}
+
+void node_keys_close(void)
+{
 }
 
 void nettick_moment(struct nettick_moment *moment)
@@ -308,7 +320,7 @@ static bool page_next(struct page *page)
     if (!bytes)
         return false;
     CHECK_EQUAL(memcmp(to, conductor, sizeof(to)), 0);
-    CHECK_EQUAL(page_decode(payload, bytes, key, page), BEAT_FINE);
+    CHECK_EQUAL(page_decode(payload, bytes, key, address, page), BEAT_FINE);
     CHECK_EQUAL(page->epoch, 42);
     CHECK_EQUAL(page->start, START);
     return true;
@@ -318,7 +330,8 @@ TEST(pages_bring_the_whole_log)
 {
     struct page page;
 
-    log_pages_set(key, address, START);
+    memcpy(pair.now.beats, key, sizeof(key));
+    log_pages_set(address, START);
     for (unsigned round = 0; round < 50; round++) {
         const uint64_t held_ns = now_ns;
         uint64_t offset = 0;

@@ -273,7 +273,7 @@ finalize()
         ("garbage", "cmd=COMMAND"),
         ("cmd=garbage", "no such command"),
         ("cmd=put key=a value=b", "kvsname= is missing"),
-        ("cmd=initack pmiid=0", "initack was sent twice"),
+        ("cmd=initack pmiid=0", "no such command"),
         ("cmd=init pmi_version=1 pmi_subversion=1", "init was sent twice"),
         ("cmd=barrier_in\\ncmd=get_maxes", "during a barrier"),
         ("cmd=finalize\\ncmd=get_maxes", "after finalize"),

@@ -21,7 +21,7 @@ struct flight {
     enum cause cause;
     uint64_t arrival; /* true time; 0: none */
     uint64_t epoch, sequence, sent, period_ns;
-    uint8_t payload[BEAT_HEADER_BYTES + BEAT_TAG_BYTES];
+    uint8_t payload[BEAT_HEADER_BYTES + BEAT_END_BYTES];
     size_t bytes;
 };
 
@@ -154,8 +154,8 @@ static void spoil(struct flight *flight)
         uint64_t tag;
 
         memset(payload + 16, 0, 8);
-        tag = __builtin_bswap64(siphash(key, payload, BEAT_HEADER_BYTES));
-        memcpy(payload + BEAT_HEADER_BYTES, &tag, sizeof(tag));
+        tag = __builtin_bswap64(siphash(key, payload, BEAT_HEADER_BYTES + BEAT_ADDRESS_BYTES));
+        memcpy(payload + BEAT_HEADER_BYTES + BEAT_ADDRESS_BYTES, &tag, sizeof(tag));
     }
     }
 }
@@ -185,7 +185,7 @@ static void beat_goes(uint64_t due, uint64_t epoch, uint64_t sequence, uint64_t 
     struct flight flight = { .epoch = epoch, .sequence = sequence, .period_ns = period_ns };
 
     flight.sent = due + beat.late_ns;
-    flight.bytes = beat_encode(&beat, key, flight.payload, sizeof(flight.payload));
+    flight.bytes = beat_encode(&beat, key, conductor_address, flight.payload, sizeof(flight.payload));
     if (sequence == 7 && !recorded.bytes)
         recorded = flight;
     if (random_below(5000) == 0)
@@ -579,8 +579,8 @@ NODE(a_node_that_polls_answers_and_obeys)
             CHECK(welcome_add(&beat, BEAT_COMMANDS_MAX, welcome_of(key, card, arch_random() ^ BEGIN)));
         else if (beat.sequence == 3 || beat.sequence == 5 || beat.sequence == 6)
             beat.commands[beat.command_count++] = stop;
-        const bool passes =
-            nettick_frame(payload, beat_encode(&beat, key, payload, sizeof(payload)), conductor_address);
+        const bool passes = nettick_frame(
+            payload, beat_encode(&beat, key, conductor_address, payload, sizeof(payload)), conductor_address);
         CHECK_EQUAL(passes, beat.sequence == 5);
         CHECK_EQUAL(nettick_answer_due(), beat.sequence >= 2);
         CHECK_EQUAL(nettick_answer("n", 0, to, answer), beat.sequence >= 2);
@@ -593,12 +593,72 @@ NODE(a_node_that_polls_answers_and_obeys)
             nettick_interrupt();
         }
         arena_cpu = 0;
-        CHECK_EQUAL(answer[59], beat.sequence == 6); /* the number of what all CPUs have done */
+        CHECK_EQUAL(answer[59], beat.sequence == 6);  /* the number of what all CPUs have done */
+        CHECK_EQUAL(answer[102], beat.sequence >= 2); /* it polls */
     }
     CHECK_EQUAL(ipis, 1);
     describe();
     CHECK_EQUAL(said("answered"), 5);
     CHECK_CONTAINS(description, "cpu0 beats 0 ");
+}
+
+/* Takes the answer that is due. Returns false if none is. */
+static bool answer_next(struct answer *answer, uint8_t to[BEAT_ADDRESS_BYTES])
+{
+    static const uint8_t card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
+    uint8_t payload[ANSWER_BYTES];
+
+    if (!nettick_answer("n", 0, to, payload))
+        return false;
+    CHECK_EQUAL(answer_decode(payload, sizeof(payload), key, card, answer), BEAT_FINE);
+    return true;
+}
+
+/* A second conductor, which was started later, ends. The first one is told of the epoch that the node follows
+ * from the fourth beat on, the console once a minute; and follows it once its epoch is higher. */
+NODE(a_conductor_of_an_older_epoch_is_told_what_the_node_follows)
+{
+    static const uint8_t card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
+    uint8_t to[BEAT_ADDRESS_BYTES];
+    struct answer answer;
+    unsigned told = 0;
+
+    node_start("nettick=irq" OPTIONS);
+    nettick_card_set(card);
+    for (unsigned i = 0; i < 50;
+         i++) { /* both beat: the node follows the newer one, and is silent about it */
+        run_until(now_ns + 10 * MS);
+        beat_comes(9, taken.sequence + 1, 10 * MS);
+        beat_comes(7, 100 + i, 10 * MS);
+        CHECK(!answer_next(&answer, to));
+    }
+    for (unsigned i = 1; i <= 8; i++) {
+        run_until(now_ns + 10 * MS);
+        beat_comes(7, 200 + i, 10 * MS);
+        if (!answer_next(&answer, to))
+            continue;
+        told++;
+        CHECK(i > 2);
+        CHECK_EQUAL(answer.epoch, 7);
+        CHECK_EQUAL(answer.sequence, 200 + i);
+        CHECK_EQUAL(answer.follows, 9);
+        CHECK(!answer.is_welcomed && !answer.done);
+        CHECK_EQUAL(memcmp(to, conductor_address, sizeof(to)), 0);
+    }
+    CHECK(told >= 2);
+    CHECK_EQUAL(printed_lines, 1);
+    CHECK_CONTAINS(printed, "02:54:00:00:00:01 is in epoch 7; this node follows epoch 9");
+    beat_comes(10, 1, 10 * MS);
+    beat_comes(7, 300, 10 * MS);
+    beat_comes(7, 301, 10 * MS);
+    CHECK(!answer_next(&answer, to));
+    beat_comes(10, 2, 0); /* it ends */
+    for (unsigned i = 0; i < 70; i++) {
+        run_until(now_ns + SECOND);
+        beat_comes(7, 302 + i, SECOND);
+        CHECK_EQUAL(answer_next(&answer, to), i % 2 == 1);
+    }
+    CHECK_EQUAL(printed_lines, 2);
 }
 
 NODE(a_node_with_nettick_off_hears_nothing)
@@ -613,6 +673,160 @@ NODE(a_node_with_nettick_off_hears_nothing)
     CHECK_EQUAL(timers[2][0].queue->global_offset_ns, 0);
     CHECK_EQUAL(first_read_ns, 0);
     CHECK_TEXT(describe(), "mode off\n");
+}
+
+/* ---- Keys that the conductor brings ---- */
+
+#define CONDUCTOR_KEY " conductor_key=422c8e7a6227d7bca1350b3e2bb7279f7897b87bb6854b783c60e80311ae3079"
+
+static const uint8_t conductor_secret[CURVE_BYTES] = { 9 };
+static const uint8_t own_card[BEAT_ADDRESS_BYTES] = { 2, 0x54, 0, 0, 0, 7 };
+
+static struct node_keys keys_of(uint8_t beats)
+{
+    return (struct node_keys){ { beats }, { beats, 1 } };
+}
+
+/* Takes the node's request, and makes the conductor's answer to it. Returns the request's number. */
+static uint32_t request_answer(const struct node_keys *keys, uint8_t answer[KEY_ANSWER_BYTES])
+{
+    static const uint8_t nonce[SEAL_NONCE_BYTES] = { 3 };
+    uint8_t payload[KEY_REQUEST_BYTES];
+    struct key_request request;
+    struct key_session session;
+
+    now_ns = now_ns < node_keys_due_ns() ? node_keys_due_ns() : now_ns;
+    CHECK(node_keys_request("n7", payload));
+    CHECK_EQUAL(key_request_decode(payload, sizeof(payload), &request), BEAT_FINE);
+    CHECK_TEXT(request.name, "n7");
+    CHECK_EQUAL(request.start, arch_random() ^ BEGIN);
+    memcpy(session.node, request.public, CURVE_BYTES);
+    curve_public(session.conductor, conductor_secret);
+    memcpy(session.address, own_card, sizeof(own_card));
+    session.start = request.start;
+    CHECK(curve_agree(session.key, conductor_secret, request.public));
+    key_answer_encode(&session, request.number, keys, nonce, answer);
+    return request.number;
+}
+
+/* Sends a beat under a key. Returns whether it counted. */
+static bool beat_under(const uint8_t *of_key, uint64_t sequence, struct beat_command *command)
+{
+    struct beat beat = {
+        .epoch = BEGIN, .sequence = sequence, .time_ns = BEGIN + now_ns, .period_ns = 10 * MS
+    };
+    uint8_t payload[BEAT_BYTES_MAX];
+    struct nettick_moment moment;
+
+    if (command) {
+        CHECK(welcome_add(&beat, BEAT_COMMANDS_MAX, welcome_of(of_key, own_card, arch_random() ^ BEGIN)));
+        beat.commands[beat.command_count++] = *command;
+    }
+    now_ns += 10 * MS;
+    nettick_frame(payload, beat_encode(&beat, of_key, conductor_address, payload, sizeof(payload)),
+                  conductor_address);
+    for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
+        nettick_interrupt();
+    arena_cpu = 0;
+    nettick_moment(&moment);
+    return moment.epoch == BEGIN && moment.sequence == sequence;
+}
+
+NODE(a_node_gets_its_keys_from_the_conductor_and_new_ones_at_its_command)
+{
+    struct beat_command rekey = { .code = BEAT_REKEY, .number = 1 };
+    const struct node_keys first = keys_of(1), second = keys_of(2);
+    uint8_t answer[KEY_ANSWER_BYTES], old[KEY_ANSWER_BYTES];
+
+    node_start("nettick=irq" CONDUCTOR_KEY);
+    nettick_card_set(own_card);
+    CHECK(node_keys_wait() && !node_keys_have());
+    CHECK(!beat_under(first.beats, 1, NULL));
+    CHECK_EQUAL(request_answer(&first, old), 1);
+    old[40] ^= 1;
+    nettick_frame(old, sizeof(old), conductor_address);
+    CHECK(!node_keys_have());
+    old[40] ^= 1;
+    nettick_frame(old, sizeof(old), conductor_address);
+    CHECK(node_keys_have() && !node_keys_wait());
+    CHECK_TEXT(printed, "nettick: the conductor's keys have come\n");
+    CHECK(!beat_under(second.beats, 1, NULL) && beat_under(first.beats, 1, NULL));
+
+    CHECK(beat_under(first.beats, 2, &rekey));
+    CHECK(node_keys_wait());
+    CHECK_EQUAL(request_answer(&second, answer), 2);
+    nettick_frame(old, sizeof(old), conductor_address); /* replayed */
+    CHECK(node_keys_wait() && !node_keys_have_next());
+    CHECK(!beat_under(second.beats, 3, NULL));
+    nettick_frame(answer, sizeof(answer), conductor_address);
+    CHECK(!node_keys_wait() && node_keys_have_next());
+    CHECK(beat_under(first.beats, 3, NULL) && node_keys_have_next());
+    CHECK(beat_under(second.beats, 4, NULL) && !node_keys_have_next());
+    CHECK(!beat_under(first.beats, 5, NULL));
+    CHECK(beat_under(second.beats, 5, NULL));
+    CHECK_EQUAL(memcmp(&node_keys_open()->now, &second, sizeof(second)), 0);
+    node_keys_close();
+}
+
+NODE(a_node_that_hears_only_another_key_requests_keys_once_more)
+{
+    const struct node_keys first = keys_of(1), second = keys_of(2);
+    uint8_t answer[KEY_ANSWER_BYTES];
+
+    node_start("nettick=poll" CONDUCTOR_KEY);
+    nettick_card_set(own_card);
+    request_answer(&first, answer);
+    nettick_frame(answer, sizeof(answer), conductor_address);
+    CHECK(beat_under(first.beats, 1, NULL));
+    for (unsigned i = 0; i < 900; i++)
+        CHECK(!beat_under(second.beats, 100 + i, NULL) && !node_keys_wait());
+    for (unsigned i = 0; i < 200; i++)
+        CHECK(!beat_under(second.beats, 2000 + i, NULL));
+    CHECK(node_keys_wait());
+    CHECK_EQUAL(request_answer(&second, answer), 2);
+    nettick_frame(answer, sizeof(answer), conductor_address);
+    CHECK(beat_under(second.beats, 3000, NULL));
+}
+
+NODE(requests_for_keys_come_with_growing_pauses)
+{
+    uint8_t payload[KEY_REQUEST_BYTES];
+    uint64_t last_ns = 0, pause_ns = 0;
+
+    node_start("nettick=irq" CONDUCTOR_KEY);
+    nettick_card_set(own_card);
+    for (unsigned requests = 0; requests < 12; requests++) {
+        while (!node_keys_request("n7", payload))
+            now_ns += MS;
+        CHECK(requests < 2 || now_ns - last_ns >= pause_ns);
+        pause_ns = now_ns - last_ns;
+        last_ns = now_ns;
+        pause_ns = pause_ns < 8 * SECOND ? pause_ns : 8 * SECOND;
+    }
+    CHECK(pause_ns >= 8 * SECOND && node_keys_wait());
+}
+
+NODE(a_conductor_key_that_is_none_is_refused)
+{
+    struct message why;
+
+    CHECK_EQUAL(configure("nettick=irq conductor_key=12", &why), -EINVAL);
+    CHECK_TEXT(why.text,
+               "conductor_key= is the conductor's public key, 64 hexadecimal digits (conductorctl keys)");
+    CHECK_EQUAL(
+        configure("nettick=irq conductor_key=00000000000000000000000000000000000000000000000000000000000"
+                  "00000",
+                  &why),
+        -EINVAL);
+    CHECK_TEXT(why.text, "conductor_key= is no public key that a conductor has");
+    CHECK_EQUAL(configure("nettick=irq" CONDUCTOR_KEY OPTIONS, &why), -EINVAL);
+    CHECK_TEXT(why.text, "conductor_key= brings both keys: leave out nettick_key= and ticket_key=");
+    CHECK_EQUAL(configure(CONDUCTOR_KEY, &why), -EINVAL);
+    CHECK_TEXT(why.text, "conductor_key= needs nettick=irq or nettick=poll");
+    has_random = false;
+    CHECK_EQUAL(configure("nettick=irq" CONDUCTOR_KEY, &why), -ENODEV);
+    CHECK_TEXT(why.text, "conductor_key=: this CPU has no random numbers (x86_64: RDRAND, ppc64: DARN); use "
+                         "nettick_key=");
 }
 
 NODE(a_wrong_option_is_answered_with_one_line)
@@ -631,7 +845,9 @@ NODE(a_wrong_option_is_answered_with_one_line)
     for (unsigned i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
         snprintf(options, sizeof(options), "nettick=irq%s", keys[i]);
         CHECK_EQUAL(configure(options, &why), -EINVAL);
-        CHECK_TEXT(why.text, "nettick=irq needs nettick_key=, the conductor's key: 32 hexadecimal digits");
+        CHECK_TEXT(why.text, i ? "nettick_key=, the conductor's key, must be 32 hexadecimal digits"
+                               : "nettick=irq needs conductor_key=, the conductor's public key, or "
+                                 "nettick_key=, its key for beats: 32 hexadecimal digits");
     }
     CHECK_EQUAL(configure("nettick_key=12", &why), -EINVAL);
     CHECK_TEXT(why.text, "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
@@ -845,7 +1061,12 @@ int main(void)
     RUN(before_the_first_beat_the_local_device_alone_is_used);
     RUN(polled_beats_set_the_clock_and_pass_nothing_on);
     RUN(a_node_that_polls_answers_and_obeys);
+    RUN(a_conductor_of_an_older_epoch_is_told_what_the_node_follows);
     RUN(a_node_with_nettick_off_hears_nothing);
+    RUN(a_node_gets_its_keys_from_the_conductor_and_new_ones_at_its_command);
+    RUN(a_node_that_hears_only_another_key_requests_keys_once_more);
+    RUN(requests_for_keys_come_with_growing_pauses);
+    RUN(a_conductor_key_that_is_none_is_refused);
     RUN(a_wrong_option_is_answered_with_one_line);
     RUN(beats_are_passed_on_while_nettick_is_on_top);
     RUN(a_conductor_started_anew_is_followed_and_the_old_one_is_late);

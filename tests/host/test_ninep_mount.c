@@ -182,6 +182,31 @@ TEST(a_dead_server_answers_eio_within_its_time_and_says_so_once)
     mount_end();
 }
 
+TEST(another_user_is_attached_again_and_a_refusal_is_said_at_once)
+{
+    const uint32_t own = getuid();
+    unsigned lines = host_lines;
+
+    if (!mount_begin(600000000000))
+        return;
+    shell("mkdir -p a");
+    CHECK_EQUAL(number_of("a", true), host_number("a"));
+    uint32_t generation = mount->session.generation;
+    ninep_operations.user_set(&mount->mount, own);
+    CHECK_EQUAL(number_of("a", true), host_number("a"));
+    CHECK_EQUAL(mount->session.generation, generation);
+    mount->session.export = "/nowhere";
+    ninep_operations.user_set(&mount->mount, own + 1);
+    CHECK_EQUAL(number_of("a", true), -EACCES);
+    CHECK_EQUAL(host_lines, lines + 1);
+    CHECK_CONTAINS(host_line, "it does not export /nowhere to user ");
+    mount->session.export = diod_export;
+    ninep_operations.user_set(&mount->mount, own);
+    CHECK_EQUAL(number_of("a", true), host_number("a"));
+    CHECK(mount->session.generation > generation);
+    mount_end();
+}
+
 TEST(files_are_opened_again_by_path_and_what_is_lost_says_so)
 {
     struct mount_file *kept, *unlinked, *locked, *unsynced;
@@ -262,6 +287,7 @@ int main(void)
     RUN(what_leads_out_says_where_to_go_on);
     RUN(a_fifo_is_not_opened);
     RUN(a_dead_server_answers_eio_within_its_time_and_says_so_once);
+    RUN(another_user_is_attached_again_and_a_refusal_is_said_at_once);
     RUN(files_are_opened_again_by_path_and_what_is_lost_says_so);
     RUN(a_lock_excludes_another_client_until_it_is_released);
     diod_end();

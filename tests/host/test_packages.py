@@ -24,7 +24,8 @@ pytestmark = pytest.mark.skipif(not INFO.is_dir(), reason="no Debian: there are 
 #: Files whose commands a group has to bring, next to the groups that it is installed with.
 FILES = {
     "build": (
-        ("libc/tacet-cc", "ports/musl/fetch.sh", "ports/apt.sh", "ports/fetch.py", "ports/lwip/unpack.sh"),
+        ("libc/tacet-cc", "ports/musl/fetch.sh", "ports/apt.sh", "ports/fetch.py"),
+        ("ports/lwip/unpack.sh", "ports/bearssl/unpack.sh"),
         ("ports/linux/fetch.sh", "ports/linux/extract.py", "ports/qemu/fetch.sh", "service/service.mk"),
         ("ports/busybox-ppc64/fetch.sh", "kit/kit.mk", "tools/lockstep/lockstep.mk"),
     ),

@@ -9,6 +9,7 @@
 #include <string.h>
 
 static const uint8_t key[SIPHASH_KEY_BYTES] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15 };
+static const uint8_t sender[BEAT_ADDRESS_BYTES] = { 2, 84, 0, 0, 0, 1 };
 static uint64_t seed = 19;
 
 static uint64_t any(void)
@@ -46,9 +47,9 @@ TEST(a_page_is_read_as_it_was_written)
 
         memset(&read, 0, sizeof(read));
         memcpy(data, page.data, page.bytes);
-        const size_t bytes = page_encode(&page, key, payload);
-        CHECK_EQUAL(bytes, PAGE_HEADER_BYTES + page.bytes + BEAT_TAG_BYTES);
-        CHECK_EQUAL(page_decode(payload, bytes + any() % 20, key, &read), BEAT_FINE);
+        const size_t bytes = page_encode(&page, key, sender, payload);
+        CHECK_EQUAL(bytes, PAGE_HEADER_BYTES + page.bytes + BEAT_END_BYTES);
+        CHECK_EQUAL(page_decode(payload, bytes + any() % 20, key, sender, &read), BEAT_FINE);
         CHECK_EQUAL(memcmp(&read, &page, sizeof(page)), 0);
         CHECK_EQUAL(memcmp(read.data, data, page.bytes), 0);
     }
@@ -61,12 +62,12 @@ TEST(what_is_cut_or_changed_is_refused)
 
     page.bytes = 100;
     page.size = page.offset + 200;
-    const size_t whole = page_encode(&page, key, payload);
+    const size_t whole = page_encode(&page, key, sender, payload);
     for (size_t bytes = 0; bytes < whole; bytes++)
-        CHECK_EQUAL(page_decode(payload, bytes, key, &read), BEAT_TRUNCATED);
+        CHECK_EQUAL(page_decode(payload, bytes, key, sender, &read), BEAT_TRUNCATED);
     for (unsigned bit = 0; bit < 8 * whole; bit++) {
         payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        enum beat_fault fault = page_decode(payload, whole, key, &read);
+        enum beat_fault fault = page_decode(payload, whole, key, sender, &read);
         /* A shorter length may be one that a page can have: its tag stands elsewhere then. */
         CHECK(fault == (bit < 8    ? BEAT_OTHER_VERSION
                         : bit < 16 ? BEAT_OTHER_KIND
@@ -74,8 +75,9 @@ TEST(what_is_cut_or_changed_is_refused)
               (bit >= 16 && bit < 32 && fault == BEAT_TRUNCATED));
         payload[bit / 8] ^= (uint8_t)(1 << bit % 8);
     }
+    CHECK_EQUAL(page_decode(payload, whole, key, (const uint8_t[]){ 2, 84, 0, 0, 0, 2 }, &read), BEAT_FORGED);
     uint8_t other_key[SIPHASH_KEY_BYTES] = { 1 };
-    CHECK_EQUAL(page_decode(payload, whole, other_key, &read), BEAT_FORGED);
+    CHECK_EQUAL(page_decode(payload, whole, other_key, sender, &read), BEAT_FORGED);
 }
 
 /* One thing each that no node sends, under the right tag. */
@@ -118,11 +120,13 @@ TEST(an_absurd_page_is_refused)
             page.size = 0, page.offset = 0, page.bytes = 0;
             break;
         }
-        CHECK_EQUAL(page_decode(payload, page_encode(&page, key, payload), key, &read), BEAT_ABSURD);
+        CHECK_EQUAL(page_decode(payload, page_encode(&page, key, sender, payload), key, sender, &read),
+                    BEAT_ABSURD);
     }
     struct page none = some_page(payload);
     none.sequence = none.size = none.offset = none.bytes = 0; /* its log is not held */
-    CHECK_EQUAL(page_decode(payload, page_encode(&none, key, payload), key, &read), BEAT_FINE);
+    CHECK_EQUAL(page_decode(payload, page_encode(&none, key, sender, payload), key, sender, &read),
+                BEAT_FINE);
 }
 
 TEST(a_page_is_neither_a_beat_nor_an_answer)
@@ -134,12 +138,12 @@ TEST(a_page_is_neither_a_beat_nor_an_answer)
 
     page.bytes = 200;
     page.size = page.offset + 200;
-    const size_t bytes = page_encode(&page, key, payload);
-    CHECK_EQUAL(beat_decode(payload, bytes, key, &beat), BEAT_OTHER_KIND);
-    CHECK_EQUAL(answer_decode(payload, bytes, key, &answer), BEAT_OTHER_KIND);
+    const size_t bytes = page_encode(&page, key, sender, payload);
+    CHECK_EQUAL(beat_decode(payload, bytes, key, sender, &beat), BEAT_OTHER_KIND);
+    CHECK_EQUAL(answer_decode(payload, bytes, key, sender, &answer), BEAT_OTHER_KIND);
     answer = (struct answer){ .state = 1, .cpus = 1, .epoch = 1, .sequence = 1 };
-    answer_encode(&answer, key, payload);
-    CHECK_EQUAL(page_decode(payload, ANSWER_BYTES, key, &page), BEAT_OTHER_KIND);
+    answer_encode(&answer, key, sender, payload);
+    CHECK_EQUAL(page_decode(payload, ANSWER_BYTES, key, sender, &page), BEAT_OTHER_KIND);
 }
 
 int main(void)

@@ -482,7 +482,11 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
     loader.exec_module(module)
 
     def run(
-        outcome: qemu.Outcome, status: int | None, reason: str = "", console: bytes = b""
+        outcome: qemu.Outcome,
+        status: int | None,
+        reason: str = "",
+        console: str = "tacet: console\n",
+        errors: bytes = b"err\n",
     ) -> tuple[int, str, str]:
         def ended(
             app: Path,
@@ -490,15 +494,13 @@ def command(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
             *,
             on_stdout: qemu.Sink,
             on_stderr: qemu.Sink,
-            on_console: qemu.Sink,
+            on_console: qemu.Sink | None,
             **_,
         ) -> qemu.Result:
             on_stdout(b"out")
-            on_stderr(b"err\n")
-            on_console(console)
-            return qemu.Result(
-                status, outcome, reason, "tacet: console\n", b"out", b"err\n", ["qemu", "a b"], 1.0
-            )
+            on_stderr(errors)
+            assert on_console is None
+            return qemu.Result(status, outcome, reason, console, b"out", errors, ["qemu", "a b"], 1.0)
 
         monkeypatch.setattr(qemu, "run_tacet", ended)
         monkeypatch.setattr(qemu, "check_program", lambda app, arch: None)
@@ -514,16 +516,10 @@ def test_the_programs_status_and_output_are_the_commands(command) -> None:
     assert command("exit", 42) == (42, "out", "err\n")
 
 
-@pytest.mark.parametrize(
-    ("outcome", "status", "code"), [("exit", 0, 0), ("exit", 3, 3), ("timeout", None, 124)]
-)
-def test_refused_memory_is_shown_however_the_program_ends(command, outcome, status, code) -> None:
-    refused = "tacet: rank 0 (big): mmap of 512 MiB refused, 31 MiB free; --memory gives the node more\n"
-    console = f"tacet: hello\n{refused}tacet: rseq refused (ENOSYS)\n".encode()
-    ended, out, err = command(outcome, status, "late", console)
-    assert (ended, out) == (code, "out")
-    assert err.startswith(f"err\n{refused}") and err.count(refused) == 1
-    assert outcome != "exit" or err == f"err\n{refused}"
+def test_registers_are_shown_after_a_fault_whose_report_is_on_standard_error(command) -> None:
+    fault, registers = "tacet: rank 0 (x) ended by SIGSEGV\n", "tacet:   rip 0\n"
+    ended = command("exit", 139, errors=fault.encode(), console=f"tacet: hello\n{fault}{registers}")
+    assert ended == (139, "out", fault + registers)
 
 
 def test_a_stopped_node_gives_its_reason_and_status(command) -> None:

@@ -267,19 +267,19 @@ def test_a_file_that_names_nothing_leaves_the_addresses_bare(content: bytes, tmp
     assert report.with_names(ASSERTED, None) == ASSERTED
 
 
-REFUSED = "tacet: rank 1 (a b): mmap of 512 MiB refused, 31 MiB free; --memory gives the node more"
+REFUSED = "tacet: rank 1 (a b): mmap of 512 MiB refused, 31 MiB free; --memory gives the node more\n"
+FAULT = "tacet: rank 0 (x) ended by SIGSEGV\n"
+REGISTERS = "tacet:   rip 0\n"
 
 
-def test_refused_memory_is_shown_when_its_line_is_whole_and_nothing_else_is() -> None:
-    lines = report.LiveLines()
-    text = (
-        f"tacet: rank 0 (x) ended by SIGSEGV\r\n{REFUSED}\r\ntacet: rseq refused (ENOSYS)\r\n{REFUSED[:20]}"
-    )
-    shown = [lines.take(text[at : at + 7].encode()) for at in range(0, len(text), 7)]
-    assert b"".join(shown) == f"{REFUSED}\n".encode()
-    for call in ("brk", "mremap"):
-        assert report.LiveLines().take(f"tacet: rank 0 (x): {call} of 1 MiB refused\n".encode())
-    assert report.failure_of(f"{REFUSED}\n") == ""  # it was shown
+def test_of_a_failure_only_what_is_not_on_standard_error_is_shown() -> None:
+    console = f"tacet: clock: TSC\n{REFUSED}{FAULT}{REGISTERS}".replace("\n", "\r\n")
+    assert report.failure_of(console) == REFUSED + FAULT + REGISTERS
+    assert report.failure_of(console, f"own\n{REFUSED}{FAULT}".encode()) == REGISTERS
+    assert report.failure_of(console, b"\xff") == REFUSED + FAULT + REGISTERS
+    for call in ("brk by", "mremap to"):
+        line = f"tacet: rank 0 (x): {call} 1 MiB refused, 0 MiB free\n"
+        assert report.failure_of(line) == line
 
 
 def test_a_program_or_kernel_of_another_machine_is_named(tmp_path: Path) -> None:

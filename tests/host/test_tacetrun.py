@@ -45,14 +45,9 @@ def build() -> None:
 def test_ranks_run_in_blocks_with_their_numbers() -> None:
     with nodes_of(processes, processes) as nodes:
         done = ran(
-            nodes,
-            "-n",
-            5,
-            *shell("echo $TACET_RANK $TACET_SIZE $TACET_LOCAL_RANK $PMI_ID $PMI_RANK $PMI_SIZE"),
+            nodes, "-n", 5, *shell("echo $TACET_RANK $TACET_SIZE $TACET_LOCAL_RANK $PMI_RANK $PMI_SIZE")
         )
-        assert sorted(done.stdout.splitlines()) == [
-            f"{r} 5 {r if r < 3 else r - 3} {r} {r} 5" for r in range(5)
-        ]
+        assert sorted(done.stdout.splitlines()) == [f"{r} 5 {r if r < 3 else r - 3} {r} 5" for r in range(5)]
         assert (done.returncode, done.stderr) == (0, "")
         assert [list(node.jobs[0].ranks) for node in nodes] == [[0, 1, 2], [3, 4]]
 
@@ -69,7 +64,8 @@ def test_a_request_says_what_the_command_line_says() -> None:
         words = ["-c", 2, "-D", "/mnt", "--env", "A=1", "--env", "B=x y=z", "/mnt/ftq", "-n", "3", "a b"]
         assert ran(nodes, *words).returncode == 0
         job = nodes[0].jobs[0]
-    assert job.launch == ["launch", job.launch[1], "-"]
+    assert job.launch[3:5] == [str(os.getuid()), str(os.getgid())] and job.launch[6:] == ["0", "-"]
+    assert (job.launch[0], job.launch[2]) == ("launch", job.value("job"))
     assert (job.value("path"), job.values("arg")) == ("/mnt/ftq", ["/mnt/ftq", "-n", "3", "a b"])
     assert (job.value("cwd"), job.value("cpus"), job.value("stdin")) == ("/mnt", "2", "0")
     assert job.values("env")[-2:] == ["A=1", "B=x y=z"] and 0 < job.number("job") < 1 << 32
@@ -123,6 +119,24 @@ def test_exit_status_is_the_highest_of_the_ranks_and_signals_count() -> None:
         assert done.returncode == 2
         assert f"rank 2 on {nodes[2].address} has ended with status 2" in done.stderr
         assert ran(nodes, *shell("[ $TACET_RANK = 1 ] && kill -SEGV $$; exit 3")).returncode == 139
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (139, "rank 1 on {}: Segmentation fault (SIGSEGV, status 139)"),
+        (137, "rank 1 on {}: Killed (SIGKILL, status 137)"),
+        (134, "rank 1 on {}: Aborted (SIGABRT, status 134)"),
+        (128, "rank 1 on {} has ended with status 128"),
+        (162, "rank 1 on {} has ended with status 162"),
+        (255, "rank 1 on {} has ended with status 255"),
+    ],
+)
+def test_a_signal_that_ends_a_rank_is_named(status: int, said: str) -> None:
+    with nodes_of(processes, processes) as nodes:
+        done = ran(nodes, *shell(f"[ $TACET_RANK = 0 ] || exit {status}"))
+        assert done.returncode == status
+        assert f"tacetrun: {said.format(nodes[1].address)}\n" in done.stderr, done.stderr
 
 
 def test_input_goes_to_rank_0_and_its_end_too() -> None:
@@ -348,11 +362,88 @@ def test_busy_nodes_are_passed_over_where_there_are_enough_others() -> None:
         done = ran([busy, *idle], "-N", 3, "/bin/true")
         assert done.returncode == 125
         assert (
-            f"{busy.address}: busy" in done.stderr
+            f"{busy.address}: busy: a job begins there" in done.stderr
             and "too few idle nodes: 2 of 3 are idle, and the job needs 3" in done.stderr
         )
         done = ran([busy, *idle], "/bin/true")
         assert done.returncode == 125 and "-N 2 runs on the idle nodes" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"job": "17", "uid": "0"}, "busy with job 17 of root"),
+        ({"job": "17", "uid": "3999999999"}, "busy with job 17 of user 3999999999"),
+        ({"job": "17"}, "busy with job 17"),
+        ({"job": "0", "uid": "0"}, "busy: a job begins there"),
+        ({"job": "x", "uid": "-1"}, "busy: a job begins there"),
+    ],
+)
+def test_a_busy_node_is_named_with_its_job_and_user(words: dict[str, str], said: str) -> None:
+    with Node(processes, state="busy", **words) as busy:
+        done = ran([busy], "--within", 60, "/bin/true")
+        assert done.returncode == 125 and f"{busy.address}: {said}\n" in done.stderr
+
+
+def test_a_busy_node_is_named_before_a_slow_one_answers() -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        Node(processes, state="busy", job="8") as busy,
+        nodes_of(processes) as idle,
+    ):
+        lost = f"127.0.0.1:{silent.getsockname()[1]}"
+        done = ran(None, "-w", f"{lost},{busy.address},{idle[0].address}", "--within", 1000, "/bin/true")
+    assert done.returncode == 125 and f"{busy.address}: busy with job 8\n" in done.stderr
+    assert f"{lost}: no answer yet" in done.stderr and "-N 1 runs on the idle nodes" in done.stderr
+
+
+def test_a_job_waits_for_nodes_that_are_busy_or_do_not_listen_yet(tmp_path: Path) -> None:
+    """It says for whom, and goes on as soon as they are idle."""
+    with Node(processes, state="busy", job="9", uid="0") as busy, socket.socket() as later:
+        later.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"127.0.0.1:{later.getsockname()[1]}"
+        job = started(None, "-w", f"{busy.address},{address}", "--wait-for-nodes", 100, *shell("echo ran"))
+        assert job.stderr is not None
+        said = [job.stderr.readline().decode() for _ in range(3)]
+        assert "at most 100 s (--wait-for-nodes): 0 of 2 are idle, and the job needs 2" in said[0]
+        assert (
+            f"{busy.address}: busy with job 9 of root" in said[1] and f"{address}: connection ref" in said[2]
+        )
+        busy.greeting = busy.greeting.replace("state=busy", "state=idle")
+        with Node(processes, listener=later):
+            out, err = job.communicate(timeout=PATIENCE_S)
+    assert (job.returncode, out, err) == (0, b"ran\nran\n", b"")
+
+
+def test_a_job_does_not_wait_for_more_nodes_than_there_are(tmp_path: Path) -> None:
+    with nodes_of(processes) as nodes:
+        done = ran(nodes, "--wait-for-nodes", 1000, "-N", 2, "/bin/true")
+        assert done.returncode == 125 and "-N 2: there are only 1 nodes" in done.stderr
+
+
+def test_nodes_that_stay_busy_are_named_when_the_wait_is_over() -> None:
+    with Node(processes, state="busy", job="9") as busy:
+        done = ran([busy], "--wait-for-nodes", 1, "/bin/true")
+        assert done.returncode == 125 and done.stderr.count(f"{busy.address}: busy with job 9\n") == 2
+        assert len(busy.jobs) <= 4  # it is asked about once a second
+
+
+@pytest.mark.parametrize("ends", ["refused no request has come\n", ""], ids=["refused", "closed"])
+def test_a_slow_node_loses_none_that_ends_silent_connections(ends: str) -> None:
+    """The others greet at once, and give up 5 s later, before the slow one greets."""
+    given_up = threading.Event()
+
+    def waits(job: Job) -> None:
+        processes(job)
+
+    with (
+        Node(processes, greets_after=6.5) as slow,
+        Node(waits, gives_up=(5, ends, given_up)) as first,
+        Node(waits, gives_up=(0.2, ends, given_up)) as hasty,
+    ):
+        done = ran([first, slow, hasty], "--within", 60, *shell("echo ran"))
+    assert (done.returncode, done.stdout, done.stderr) == (0, "ran\n" * 3, "")
+    assert given_up.is_set()
 
 
 def test_a_node_that_never_greets_delays_nobody_else() -> None:
@@ -382,11 +473,13 @@ def test_nodes_that_cannot_be_reached_are_named() -> None:
     ("greeting", "said"),
     [
         ("SSH-2.0-OpenSSH_9.2\n", "another service listens on this port"),
-        ("tacet-launch 2 0123456789abcdef open state=idle\n", "version 2 of the launch protocol"),
-        ("tacet-launch 1 0123 open state=idle\n", "no nonce"),
-        ("tacet-launch 1 0123456789abcdef maybe state=idle\n", "no nonce, no ticket or open"),
-        ("tacet-launch 1 0123456789abcdef open cpus=4\n", "no nonce, no ticket or open, or no state"),
-        ("tacet-launch 1\n", "no nonce"),
+        ("tacet-launch 3 0123456789abcdef open state=idle\n", "version 3 of the launch protocol"),
+        ("tacet-launch 2 0123 open state=idle\n", "no nonce"),
+        ("tacet-launch 2 0123456789abcdef maybe state=idle\n", "no nonce, no ticket or open"),
+        ("tacet-launch 2 0123456789abcdef open cpus=4\n", "no nonce, no ticket or open, no state"),
+        ("tacet-launch 2 0123456789abcdef open state=idle\n", "or no id"),
+        ("tacet-launch 1 0123456789abcdef open state=idle\n", "version 1 of the launch protocol"),
+        ("tacet-launch 2\n", "no nonce"),
         ("\n", "another service listens on this port"),
         pytest.param("x" * 600, "a line of more than 512 characters", id="long"),
         ("refused it is full\n", "it is full"),

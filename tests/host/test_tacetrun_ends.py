@@ -5,25 +5,32 @@ normally."""
 from __future__ import annotations
 
 import json
+import os
+import resource
+import select
 import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.beat_frames import KEY
-from tests.launch_node import NONCE, PATIENCE_S, Job, Node, processes, ticket_of
+from tests.keys import MASTER, TICKET_S, key_write, ticket
+from tests.launch_node import ID, NONCE, PATIENCE_S, STREAMS, Job, Node, processes
 from tests.making import ROOT, made
 from tests.tacetrun import (
+    EXPIRES,
     TACETRUN,
+    Conductor,
+    PmiClient,
+    conducting,
     deaf,
     environment,
+    hears_all,
     names_of,
     nodes_of,
     ran,
@@ -31,6 +38,7 @@ from tests.tacetrun import (
     streams_then,
     until_killed,
     wait_for_start,
+    wait_until,
 )
 
 
@@ -110,7 +118,7 @@ def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
 
         def serve() -> None:
             connection, _ = server.accept()
-            connection.sendall(f"tacet-launch 1 {NONCE:016x} open state=idle\n".encode())
+            connection.sendall(f"tacet-launch 2 {NONCE:016x} open state=idle id={ID}\n".encode())
             held.append(connection)
 
         held: list[socket.socket] = []
@@ -280,66 +288,32 @@ def test_a_node_that_hears_no_kill_is_left_and_named() -> None:
 # ---- The conductor ----
 
 
-class Conductor:
-    """One that answers what it is told to, and keeps what it was asked."""
-
-    def __init__(self, path: Path, answer: Callable[[str], dict | None]) -> None:
-        self.path, self.answer = path, answer
-        self.requests: list[str] = []
-        self.server = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.server.bind(str(path))
-        self.server.listen()
-        self.thread = threading.Thread(target=self.serve, daemon=True)
-        self.thread.start()
-
-    def serve(self) -> None:
-        """One connection at a time: none may be kept longer than it is used."""
-        while True:
-            try:
-                connection, _ = self.server.accept()
-            except OSError:
-                return
-            with connection, suppress(OSError):  # tacetrun may end before it is answered
-                while request := connection.recv(4096).decode():
-                    self.requests.append(request)
-                    answer = self.answer(request)
-                    if answer is not None:
-                        connection.sendall(json.dumps(answer).encode() + b"\n")
-
-    def __enter__(self) -> Conductor:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.server.shutdown(socket.SHUT_RDWR)
-        self.server.close()
-        self.thread.join(PATIENCE_S)
-
-
-def conducting(request: str) -> dict | None:
-    if request == "job begin":
-        return {"job": 4711}
-    if request.startswith("ticket "):
-        return {"ticket": ticket_of(KEY, int(request.split()[1], 16))}
-    return {}
-
-
 def test_the_conductor_numbers_the_job_and_makes_tickets(tmp_path: Path) -> None:
     run = streams_then("started", "rank 0 0", "end 0")
     with Conductor(tmp_path / "c", conducting) as conductor, Node(run, need="ticket") as node:
         done = ran([node], "--conductor", conductor.path, "/bin/x")
         assert (done.returncode, done.stderr) == (0, "")
         assert node.jobs[0].number("job") == 4711
-        assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
-    assert conductor.requests == ["job begin", f"ticket {NONCE:016x}"]
+        said = ticket(f"{NONCE:016x}", ID, job=4711, expires=EXPIRES)
+        assert node.jobs[0].launch[2:] == said.split()
+        wait_until(lambda: conductor.requests[-1] == "job end")
+    assert conductor.requests == ["job begin 127.0.0.1", f"ticket {NONCE:016x} {ID} 4711", "job end"]
 
 
 def test_a_key_makes_tickets_without_a_conductor(tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    key.write_text(KEY.hex() + "\n")
-    key.chmod(0o600)
+    key = key_write(tmp_path / "key", MASTER.hex() + "\n")
     with Node(streams_then("started", "rank 0 0", "end 0"), need="ticket") as node:
         assert ran([node], "--key", key, "/bin/x").returncode == 0
-        assert node.jobs[0].launch[2] == ticket_of(KEY, NONCE)
+        job, uid, gid, groups, expires, mac = node.jobs[0].launch[2:]
+        assert (int(uid), int(gid)) == (os.getuid(), os.getgid())
+        assert sorted(groups.split(",")) == sorted(map(str, os.getgroups())) or (groups, os.getgroups()) == (
+            "-",
+            [],
+        )
+        assert abs(int(expires) - time.time()) <= PATIENCE_S + TICKET_S
+        said = [] if groups == "-" else list(map(int, groups.split(",")))
+        made = ticket(f"{NONCE:016x}", ID, job=int(job), groups=said, expires=int(expires))
+        assert made.split()[-1] == mac
 
 
 def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None:
@@ -349,10 +323,13 @@ def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None
     with Node(refusing, need="ticket") as node:
         done = ran([node], "/bin/x")
         assert done.returncode == 125 and "--conductor" in done.stderr and "--key" in done.stderr
+        assert f"{node.address} wants a ticket" in done.stderr and "on the service node" in done.stderr
+        assert "/nonexistent/conductor (No such file or directory)" in done.stderr
+        assert not any(job.launch for job in node.jobs)
         with Conductor(tmp_path / "a", lambda request: {"error": "it has no key"}) as conductor:
             done = ran([node], "--conductor", conductor.path, "/bin/x")
             assert done.returncode == 125 and "refused a ticket: it has no key" in done.stderr
-        with Conductor(tmp_path / "b", lambda request: {"ticket": "0" * 16}) as conductor:
+        with Conductor(tmp_path / "b", lambda request: {"ticket": "1 0 0 - 5 " + "0" * 32}) as conductor:
             done = ran([node], "--conductor", conductor.path, "/bin/x")
             assert done.returncode == 125 and f"{node.address}: the ticket is wrong" in done.stderr
 
@@ -384,6 +361,30 @@ def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
         assert done.returncode == 125 and "knows only silent nodes" in done.stderr
 
 
+def test_a_node_that_hears_nothing_is_busy_if_the_conductor_knows_its_job(tmp_path: Path) -> None:
+    """Long before --within is over. One that the conductor does not hear either may be dead."""
+    with socket.create_server(("127.0.0.1", 0)) as silent, socket.socket() as closed:
+        closed.bind(("127.0.0.2", 0))  # and does not listen
+        node = {"name": "n1", "ipv4": "127.0.0.1", "state": "running", "job": 12, "uid": 0}
+        pages = {
+            "nodes 0": {"nodes": [{**node, "ipv4": "127.0.0.9", "job": 10}], "next": 1},
+            "nodes 1": {"nodes": [node, {**node, "ipv4": "127.0.0.2", "job": 13}], "next": 0},
+        }
+        names = [f"127.0.0.{i + 1}:{s.getsockname()[1]}" for i, s in enumerate((silent, closed))]
+        with Conductor(tmp_path / "c", lambda request: pages.get(request, {})) as conductor:
+            words = ["-w", ",".join(names), "--within", 1000, "--conductor", conductor.path]
+            done = ran(None, *words, "/bin/x")
+    assert done.returncode == 125 and f"{names[0]}: busy with job 12 of root\n" in done.stderr
+    assert f"{names[1]}: connection refused" in done.stderr
+    assert conductor.requests == ["nodes 0", "nodes 1"]
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        name = f"127.0.0.1:{silent.getsockname()[1]}"
+        gone = {"nodes": [{**node, "state": "silent"}], "next": 0}
+        with Conductor(tmp_path / "d", lambda request: gone) as conductor:
+            done = ran(None, "-w", name, "--within", 1, "--conductor", conductor.path, "/bin/x")
+    assert done.returncode == 125 and f"{name}: timed out waiting for its greeting" in done.stderr
+
+
 def test_a_conductor_that_does_not_answer_delays_a_job_and_no_more(tmp_path: Path) -> None:
     with Conductor(tmp_path / "c", lambda request: None) as conductor, nodes_of(processes) as nodes:
         done = ran(nodes, "--conductor", conductor.path, "/bin/echo", "ran")
@@ -413,21 +414,7 @@ def test_the_first_interrupt_lets_the_conductor_kill_at_a_beat(tmp_path: Path) -
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 130 and b"the conductor kills job 4711 at the next beat" in err
-        assert conductor.requests[-1] == "one-way kill job 4711"
-
-
-def test_a_job_that_runs_keeps_no_connection_to_the_conductor(tmp_path: Path) -> None:
-    with Conductor(tmp_path / "c", conducting) as conductor, nodes_of(until_killed) as nodes:
-        process = started(nodes, "--conductor", conductor.path, "/bin/x")
-        wait_for_start(nodes)
-        with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as other:
-            other.settimeout(PATIENCE_S)
-            other.connect(str(conductor.path))
-            other.sendall(b"job begin")
-            assert json.loads(other.recv(100)) == {"job": 4711}
-        process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=PATIENCE_S)
-        assert process.returncode == 143
+        wait_until(lambda: conductor.requests[-2:] == ["one-way kill job 4711", "job end"])
 
 
 def test_a_conductor_that_cannot_kill_leaves_it_to_the_nodes(tmp_path: Path) -> None:
@@ -449,18 +436,27 @@ def test_the_second_interrupt_kills_through_nodes_and_the_third_leaves(tmp_path:
         wait_for_start(nodes)
         process.send_signal(signal.SIGINT)
         assert b"at the next beat" in process.stderr.readline()
-        line = process.stderr.readline().decode()
-        assert (
-            f"not ended after 5 s on {names_of(nodes).replace(',', ', ')}" in line and "Ctrl-C again" in line
-        )
         process.send_signal(signal.SIGINT)
-        assert b"once more leaves" in process.stderr.readline()
-        line = process.stderr.readline().decode()
-        assert f"not ended after 5 s on {nodes[1].address}: while its program only computes" in line
+        assert b"press Ctrl-C again to leave" in process.stderr.readline()
+        wait_until(lambda: nodes[0].jobs[0].is_killed)
         process.send_signal(signal.SIGINT)
         assert f"has not ended on {nodes[1].address}" in process.stderr.readline().decode()
         assert process.wait(PATIENCE_S) == 130
         process.communicate()
+
+
+def test_one_interrupt_ends_a_job_with_a_dead_node(tmp_path: Path) -> None:
+    """Neither the conductor nor the network reaches one of the nodes."""
+    with Conductor(tmp_path / "c", conducting) as conductor, nodes_of(until_killed, deaf) as nodes:
+        process = started(nodes, "--within", 2, "--conductor", conductor.path, "/bin/x")
+        wait_for_start(nodes)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 130
+        both = names_of(nodes).replace(",", ", ")
+        assert f"not ended after 5 s on {both}: killing it through the network, too" in err.decode()
+        assert f"leaving, but job 4711 has not ended on {nodes[1].address}" in err.decode()
+        assert "job end" not in conductor.requests
 
 
 # ---- Connections that are no rank's ----
@@ -471,25 +467,25 @@ def test_the_second_interrupt_kills_through_nodes_and_the_third_leaves(tmp_path:
     [
         ("stream 0000000000000000 0 out\n", "secret is not the job's"),
         ("stream {secret} 1 out\n", "the job has no such rank"),
-        ("stream {secret} 0 in\n", 'neither "out" nor "err"'),
+        ("stream {secret} 0 in\n", "its first line is not"),
+        ("stream {secret} -1 out\n", "its first line is not"),
+        ("stream 0{secret} 0 out\n", "its first line is not"),
         ("stream {secret} 0 out\n", "already connected"),
-        ("stream {secret} 0\n", "its first line is neither"),
-        ("stream {secret} 0 out again\n", "its first line is neither"),
-        ("GET / HTTP/1.1\r\n\r\n", "its first line is neither"),
-        ("\n", "its first line is neither"),
+        ("stream {secret} 0 pmi\n", "already connected"),
+        ("stream 0000000000000000 0 pmi\ncmd=abort exitcode=7\n", "secret is not the job's"),
+        ("cmd=initack pmiid=0\ncmd=abort exitcode=7\n", "its first line is not"),
+        ("stream {secret} 0\n", "its first line is not"),
+        ("stream {secret} 0 out again\n", "its first line is not"),
+        ("GET / HTTP/1.1\r\n\r\n", "its first line is not"),
+        ("\n", "its first line is not"),
         pytest.param("x" * 600, "its first line is too long", id="long"),
         ("", "closed before its first line came"),
-        ("cmd=init pmi_version=1 pmi_subversion=1\n", "must be cmd=initack"),
-        ("cmd=initack pmiid=1\n", "a rank that the job does not have"),
-        ("cmd=initack pmiid=-1\n", "not a number from"),
-        ("cmd=\x1b[2J\n", "PMI-1 has no such command"),
-        pytest.param("cmd=" + "x" * 3000, "line is too long", id="long PMI"),
-        pytest.param("cmd= " + "a=b " * 40 + "\n", "16 at most", id="many words"),
+        ("\x1b[2J\n", "its first line is not"),
     ],
 )
 def test_strangers_are_sent_away_and_named(line: str, said: str) -> None:
     def run(job: Job) -> None:
-        with job.stream(0, "out") as out, job.stream(0, "err"):
+        with job.stream(0, "out") as out, job.stream(0, "err"), job.stream(0, "pmi"):
             job.say("started")
             with job.connect(line.format(secret=job.value("secret"))) as stranger:
                 with suppress(OSError):  # it may be closed already
@@ -513,5 +509,96 @@ def test_a_stranger_that_says_nothing_is_sent_away() -> None:
         job.end()
 
     with nodes_of(run) as nodes:
-        done = ran(nodes, "--within", 3, "/bin/x")
+        done = ran(nodes, "--within", 60, "/bin/x")
         assert done.returncode == 0 and "first line has not come in time" in done.stderr
+
+
+def ends(strangers: list[socket.socket]) -> int:
+    """How many of them tacetrun has closed; waits for one."""
+    readable = select.select(strangers, [], [], PATIENCE_S)[0]
+    assert all(one.recv(100) == b"" for one in readable)
+    return len(readable)
+
+
+@pytest.mark.parametrize("limit", [None, 36])
+def test_many_strangers_keep_no_rank_out(limit: int | None) -> None:
+    """They are there before the ranks' streams, say half a line or nothing, and come again. The job needs 36
+    descriptors."""
+    strangers: list[socket.socket] = []
+
+    def run(job: Job) -> None:
+        half = f"stream {job.value('secret')} 0 o"
+        strangers.extend(job.connect(half if i % 2 else "") for i in range(300))
+        with job.stream(0, "out") as out, job.stream(0, "err"), PmiClient(job, 0) as pmi:
+            job.say("started")
+            strangers.extend(job.connect("stream") for _ in range(300))
+            while ends(strangers) < 100:
+                time.sleep(0.01)
+            assert out.recv(100) == b"input"
+            out.sendall(b"output")
+            pmi.finalize()
+        job.end()
+
+    def limits() -> None:
+        hears_all()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit or 4096, limit or 4096))
+
+    with nodes_of(run) as nodes:
+        done = ran(nodes, "/bin/x", data=b"input", preexec_fn=limits)
+        assert (done.stdout, done.returncode) == ("output", 0), done.stderr
+        assert "and newer connections wait" in done.stderr
+        for stranger in strangers:
+            stranger.close()
+
+
+def test_descriptors_that_are_short_for_a_while_end_no_job() -> None:
+    """There is none left when the ranks' streams come."""
+    short, enough = threading.Event(), threading.Event()
+
+    def run(job: Job) -> None:
+        assert short.wait(PATIENCE_S)
+        with job.stream(0, "out") as out, job.stream(0, "err"):
+            job.say("started")
+            assert enough.wait(PATIENCE_S)
+            out.sendall(b"output")
+        job.end()
+
+    with nodes_of(run) as nodes:
+        process = started(nodes, "-i", "none", "/bin/x", bufsize=0)
+        assert process.stderr
+        wait_until(lambda: nodes[0].jobs and nodes[0].jobs[0].words)
+        before = resource.prlimit(process.pid, resource.RLIMIT_NOFILE)
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (3, before[1]))
+        short.set()
+        assert b"cannot accept a connection: Too many open files" in process.stderr.readline()
+        resource.prlimit(process.pid, resource.RLIMIT_NOFILE, before)
+        enough.set()
+        out, err = process.communicate(timeout=PATIENCE_S)
+        assert (out, err, process.returncode) == (b"output", b"", 0)
+
+
+def test_strangers_do_not_hold_up_the_end_of_a_job() -> None:
+    """One connects again and again, while a stream of a dead node never ends."""
+    over = threading.Event()
+
+    def visit(job: Job) -> None:
+        with suppress(OSError):
+            while not over.is_set():
+                job.connect("x").close()
+
+    def run(job: Job) -> None:
+        streams.extend(job.stream(0, which) for which in STREAMS)
+        job.say("started")
+        visitor = threading.Thread(target=visit, args=(job,))
+        visitor.start()
+        job.end()
+        visitor.join()
+
+    streams: list[socket.socket] = []
+    with nodes_of(run) as nodes:
+        try:
+            assert ran(nodes, "/bin/x").returncode == 0
+        finally:
+            over.set()
+        for stream in streams:
+            stream.close()

@@ -14,7 +14,17 @@ import pytest
 
 from tests.launch_node import PATIENCE_S, Job, processes
 from tests.making import made
-from tests.tacetrun import TACETRUN, PmiClient, Run, environment, names_of, nodes_of, ran, until_killed
+from tests.tacetrun import (
+    TACETRUN,
+    PmiClient,
+    Run,
+    environment,
+    names_of,
+    nodes_of,
+    ran,
+    streams_then,
+    until_killed,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -116,7 +126,7 @@ def test_pmi_refuses_what_it_does_not_offer_and_goes_on() -> None:
         ("cmd=put kvsname=a key=b", "value= is missing"),
         ("cmd=get kvsname=a", "key= is missing"),
         ("cmd=getbyidx kvsname=a idx=99999999999999999999", "not a number from"),
-        ("cmd=initack pmiid=0", "initack was sent twice"),
+        ("cmd=initack pmiid=0", "no such command"),
         ("cmd=init pmi_version=1 pmi_subversion=1", "init was sent twice"),
         ("cmd=barrier_in\ncmd=get_maxes", "during a barrier"),
         pytest.param("cmd=get " + "x" * 5000, "line is too long", id="long"),
@@ -141,9 +151,9 @@ def test_another_version_of_pmi_is_refused() -> None:
     def run(job: Job) -> None:
         with job.stream(0, "out"), job.stream(0, "err"):
             job.say("started")
-            with job.connect("cmd=initack pmiid=0\n") as client, client.makefile("rb") as lines:
+            with job.stream(0, "pmi") as client, client.makefile("rb") as lines:
                 client.sendall(b"cmd=init pmi_version=2 pmi_subversion=0\n")
-                assert [lines.readline() for _ in range(5)][-1].split()[-1] == b"rc=-1"
+                assert lines.readline().split()[-1] == b"rc=-1"
         job.end()
 
     with nodes_of(run) as nodes:
@@ -180,6 +190,24 @@ def test_a_rank_that_dies_in_pmi_ends_those_that_wait_for_it() -> None:
     with nodes_of(in_pmi(dies, status=139), run) as nodes:
         done = ran(nodes, "/bin/x")
         assert done.returncode == 139 and "has ended before PMI's finalize" in done.stderr
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_a_rank_that_ends_before_pmi_ends_those_that_wait_for_it(status: int) -> None:
+    def run(job: Job) -> None:
+        with job.stream(0, "out"), job.stream(0, "err"), PmiClient(job, 0) as client:
+            job.say("started")
+            client.send("cmd=barrier_in\n")
+            assert job.wait_for_kill()
+        job.end(137)
+
+    with nodes_of(run, streams_then("started", f"rank 1 {status}", f"end {status}")) as nodes:
+        done = ran(nodes, "/bin/x")
+        assert done.returncode == (status or 1)
+        assert (
+            f"rank 1 on {nodes[1].address} has ended without MPI_Init, and 1 others wait for it"
+            in done.stderr
+        )
 
 
 MPI_PROGRAM = r"""
@@ -247,6 +275,7 @@ def test_programs_with_mpich_run_over_nodes(mpi_program: Path) -> None:
         (["--port", "65536", "/bin/x"], "--port 65536"),
         (["--env", "A", "/bin/x"], "--env A: expected NAME=VALUE"),
         (["--env", "=A", "/bin/x"], "expected NAME=VALUE"),
+        (["--env", "PMI_FD=4", "/bin/x"], "--env PMI_FD=4: each rank has a PMI_FD of its own"),
         (["-D", "here", "/bin/x"], "expected an absolute path"),
         (["-i", "all", "/bin/x"], "-i all: not a number from"),
         (["-n", "2", "-i", "2", "/bin/x"], "ranks are 0 to 1"),

@@ -29,9 +29,12 @@ static uint64_t welcome_of_node(unsigned number, uint64_t start)
 static struct node *answers(unsigned number, uint64_t sequence, uint64_t start, bool is_welcomed)
 {
     const struct registry_moment now = { .epoch = 1, .sequence = sequence };
-    const struct answer answer = {
-        .epoch = 1, .sequence = sequence, .start = start, .is_welcomed = is_welcomed, .name = "n"
-    };
+    const struct answer answer = { .epoch = 1,
+                                   .follows = 1,
+                                   .sequence = sequence,
+                                   .start = start,
+                                   .is_welcomed = is_welcomed,
+                                   .name = "n" };
     uint8_t address[NODE_ADDRESS_BYTES];
     struct node *node = NULL;
 
@@ -148,7 +151,8 @@ TEST(as_many_nodes_as_there_may_be_are_welcomed_by_as_few_beats_as_have_room)
                 CHECK(welcome_is_in(&one, welcome_of_node(number, number)));
             }
         beat.epoch = beat.sequence = 1;
-        CHECK(beat_encode(&beat, key, payload, sizeof(payload)) > 0);
+        CHECK(beat_encode(&beat, key, (const uint8_t[BEAT_ADDRESS_BYTES]){ 2 }, payload, sizeof(payload)) >
+              0);
         beats++;
     }
     CHECK_EQUAL(count, all);

@@ -16,12 +16,14 @@
  *      tail, done_epoch, done      of each CPU: how many commands it has taken, and the last it has done
  *      conductor, operator         beat_send (service/conductor/beats.c), and the user of conductorctl
  *      registry_take               what the conductor does with an answer
+ *      tells, epoch_raise          beat_order_passes_over (kernel/beat/beat_frame.c); service/conductor/epochs.c
  *
  * The adversary is the wire: it holds two beats and two answers, any of those that were sent, and delivers
  * them late, in any order, any number of times, or never. It cannot make frames, because frames have tags.
  *
  * Commands of an epoch: 1 stops the node, the last one continues it; both are acknowledged. If there are
- * three, the second is one-way: it is dropped after any number of beats. -DPROGRESS checks that what must
+ * three, the second is one-way: it is dropped after any number of beats. -DSET_BACK: the conductor restarts once,
+ * with its clock set back, in epoch 1 after 2; a node that follows 2 says so. -DPROGRESS checks that what must
  * happen does: the wire loses at most LOSSES frames in a row, there are as many beats as necessary, and the
  * conductor is started EPOCHS times. One more -D, such as TAKE_LATE, puts one fault into the protocol: spin
  * must find it. test_beats.py lists them.
@@ -78,7 +80,8 @@ typedef reply {
     byte epoch; /* 0: no reply */
     byte sequence;
     byte done;
-    bit welcomed
+    bit welcomed;
+    byte follows /* SET_BACK: the newer epoch that its node follows; 0: it follows that of the beat */
 }
 
 #ifdef PROGRESS
@@ -94,7 +97,11 @@ reply answers[2];
 
 /* ---- The conductor ---- */
 
+#ifdef SET_BACK
+byte epoch = 2, sequence;
+#else
 byte epoch = 1, sequence;
+#endif
 #ifdef SAME_EPOCH
 #define EPOCH_SENT 1
 #else
@@ -209,6 +216,8 @@ end_cpu:
 #define IS_NEWER(f) (f.epoch >= NODE.order_epoch)
 #elif defined(TAKE_DUPLICATES)
 #define IS_NEWER(f) (!LATER(NODE.order_epoch, NODE.order_sequence, f.epoch, f.sequence))
+#elif defined(PROGRESS) && defined(SET_BACK)
+#define IS_NEWER(f) (f.epoch >= NODE.order_epoch)
 #elif defined(PROGRESS)
 #define IS_NEWER(f) true /* here the wire delivers only newer ones */
 #else
@@ -227,7 +236,12 @@ inline beat_order_take(f)
         NODE.order_epoch = f.epoch;
         NODE.order_sequence = f.sequence;
         commands = f.commands
-    :: else
+    :: else ->
+#ifndef NOT_TOLD
+        if :: f.epoch < NODE.order_epoch -> tells = f.epoch :: else fi
+#else
+        skip
+#endif
     fi
 }
 
@@ -310,10 +324,11 @@ inline answer_put(slot)
 {
     answers[slot].from = n;
     answers[slot].start = NODE.start;
-    answers[slot].epoch = NODE.order_epoch;
+    answers[slot].epoch = (tells -> tells : NODE.order_epoch);
     answers[slot].sequence = NODE.order_sequence;
-    answers[slot].done = DONE;
-    answers[slot].welcomed = NODE.welcomed
+    answers[slot].done = (tells -> 0 : DONE);
+    answers[slot].welcomed = (tells -> 0 : NODE.welcomed);
+    answers[slot].follows = (tells -> NODE.order_epoch : 0)
 }
 
 inline answer_send()
@@ -331,6 +346,7 @@ inline answer_send()
         answers[KEPT].sequence = answers[FRESH].sequence;
         answers[KEPT].done = answers[FRESH].done;
         answers[KEPT].welcomed = answers[FRESH].welcomed;
+        answers[KEPT].follows = answers[FRESH].follows;
         answer_put(FRESH)
     :: answer_put(FRESH)
     :: skip /* lost */
@@ -367,7 +383,7 @@ inline node_restart()
 
 proctype node(byte n)
 {
-    byte k, k_epoch, commands;
+    byte k, k_epoch, commands, tells;
     bool is_newest = true, answers_this;
 
 end_node:
@@ -397,12 +413,13 @@ end_node:
 #ifdef ANSWER_ONCE
             :: answers_this -> answer_send()
 #else
-            :: commands & ~ONE_WAY -> answer_send()
+            :: (commands & ~ONE_WAY) || tells -> answer_send()
 #endif
             :: else
             fi;
             k = 0;
             commands = 0;
+            tells = 0;
             is_newest = true;
             answers_this = false
         }
@@ -514,10 +531,61 @@ inline command_complete()
     (a.start == registry[a.from].start || registry[a.from].start == 0 || a.sequence > registry[a.from].since)
 #endif
 
+inline epoch_begin(next)
+{
+    epoch = next;
+    sequence = 0;
+    number = 0;
+    waiting = 0;
+    outstanding = 0;
+    completed = 0;
+    for (n : 0 .. NODES - 1) {
+        registry[n].start = 0;
+        registry[n].sequence = 0;
+        registry[n].done = 0;
+        registry[n].since = 0;
+        registry[n].due = 0;
+        registry[n].newest_start = 0
+    }
+    n = 0
+}
+
+#ifdef SET_BACK
+#define MAY_RESTART (epoch == 2)
+#define conductor_restart() epoch_begin(1)
+#ifdef TOLD_BY_RECORDING
+#define IS_TOLD(a) true
+#else
+#define IS_TOLD(a) (a.epoch == epoch)
+#endif
+#ifdef RAISED_TO_THE_SAME
+#define ABOVE(follows) (follows)
+#else
+#define ABOVE(follows) ((follows) + 1)
+#endif
+
+inline epoch_raise(a)
+{
+    if
+    :: IS_TOLD(a) ->
+        assert(epoch < EPOCHS); /* once: no recording raises it again */
+        epoch_begin(ABOVE(a.follows))
+    :: else
+    fi
+}
+
+#else
+#define MAY_RESTART (epoch < EPOCHS)
+#define conductor_restart() epoch_begin(epoch + 1)
+#endif
+
 inline registry_take(a)
 {
     if
-    :: IS_OF_EPOCH(a) && IS_LAST(a) && IS_OF_START(a) ->
+#ifdef SET_BACK
+    :: a.follows -> epoch_raise(a)
+#endif
+    :: !a.follows && IS_OF_EPOCH(a) && IS_LAST(a) && IS_OF_START(a) ->
 #if STARTS > 1
         if
         :: a.start != registry[a.from].start -> registry[a.from].since = sequence
@@ -542,25 +610,6 @@ inline registry_take(a)
     :: waiting && ALL_HAVE_DONE -> command_complete()
     :: else
     fi
-}
-
-inline conductor_restart()
-{
-    epoch++;
-    sequence = 0;
-    number = 0;
-    waiting = 0;
-    outstanding = 0;
-    completed = 0;
-    for (n : 0 .. NODES - 1) {
-        registry[n].start = 0;
-        registry[n].sequence = 0;
-        registry[n].done = 0;
-        registry[n].since = 0;
-        registry[n].due = 0;
-        registry[n].newest_start = 0
-    }
-    n = 0
 }
 
 #ifdef PROGRESS
@@ -588,7 +637,8 @@ end_answers:
         answers[source].epoch = 0;
         answers[source].start = 0;
         answers[source].done = 0;
-        answers[source].welcomed = 0
+        answers[source].welcomed = 0;
+        answers[source].follows = 0
     }
     od
 }
@@ -598,12 +648,12 @@ proctype conductor_restarts()
     byte n;
 
     do
-    :: atomic { epoch < EPOCHS -> conductor_restart() }
-    :: epoch == EPOCHS -> break
+    :: atomic { MAY_RESTART -> conductor_restart() }
+    :: !MAY_RESTART -> break
     od
 }
 
-ltl all_commands_complete { <>(epoch == EPOCHS && completed == COMMANDS) }
+ltl all_commands_complete { <>(!MAY_RESTART && completed == COMMANDS) }
 
 #else
 
@@ -616,7 +666,7 @@ end_conductor:
     :: atomic { sequence < BEATS -> beat_send() }
     :: atomic { answers[KEPT].epoch != 0 -> registry_take(answers[KEPT]) }
     :: atomic { answers[FRESH].epoch != 0 -> registry_take(answers[FRESH]) }
-    :: atomic { epoch < EPOCHS -> conductor_restart() }
+    :: atomic { MAY_RESTART -> conductor_restart() }
     od
 }
 

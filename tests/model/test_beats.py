@@ -13,7 +13,7 @@ import pytest
 MODEL = Path(__file__).resolve().parent / "beats.pml"
 #: What happens, in this order: the conductor restarts; it restarts with a one-way command; a one-way command
 #: without a restart; a node restarts, and hears earlier beats; two nodes; two nodes, one of which restarts;
-#: commands must be done in the end although the conductor restarts.
+#: commands must be done in the end although the conductor restarts. SET_BACK: its clock was set back.
 SIZES = {
     "CONDUCTOR": ("EPOCHS=2", "BEATS=3"),
     "ONE_WAY": ("EPOCHS=2", "BEATS=3", "COMMANDS=3"),
@@ -21,10 +21,12 @@ SIZES = {
     "NODE": ("EPOCHS=1", "STARTS=2"),
     "TWO_NODES": ("EPOCHS=1", "BEATS=2", "NODES=2"),
     "TWO_NODES_ANEW": ("EPOCHS=1", "BEATS=2", "NODES=2", "STARTS=2", "KNOWN"),
+    "SET_BACK": ("EPOCHS=3", "BEATS=2", "SET_BACK"),
     "PROGRESS": ("EPOCHS=2", "PROGRESS"),
+    "PROGRESS_SET_BACK": ("EPOCHS=3", "PROGRESS", "SET_BACK"),
 }
 #: These are searched whole. ONE_WAY and TWO_NODES_ANEW have too many states: there only faults are searched.
-WHOLE = ("CONDUCTOR", "ONE_WAY_ONCE", "NODE", "TWO_NODES", "PROGRESS")
+WHOLE = ("CONDUCTOR", "ONE_WAY_ONCE", "NODE", "TWO_NODES", "SET_BACK", "PROGRESS", "PROGRESS_SET_BACK")
 
 #: The text of assertions that fail, in execute, command_accept and command_complete. NEVER: what must happen
 #: in the end does not.
@@ -33,12 +35,13 @@ LATE = r"assertion violated is_newest"
 ACKNOWLEDGED = r"assertion violated .*executed.*&\(1<<\(\(\(\(epoch-1\)"
 RECORDED = r"assertion violated .*born_epoch"
 START = r"assertion violated .*newest_start"
+RAISED = r"assertion violated \(epoch<3\)"
 NEVER = "acceptance cycle"
 
 
 def checked(folder: Path, size: str, *broken: str) -> str:
     level = checker.SHORT if broken else checker.HUGE
-    return checker.checked(folder, MODEL, [*SIZES[size], *broken], size == "PROGRESS", level)
+    return checker.checked(folder, MODEL, [*SIZES[size], *broken], "PROGRESS" in SIZES[size], level)
 
 
 @pytest.mark.parametrize("size", WHOLE)
@@ -69,6 +72,11 @@ def test_no_wire_and_no_restart_breaks_the_protocol(size: str, tmp_path: Path) -
         # A conductor whose new epoch is not higher, or that counts answers to an earlier conductor.
         ("SAME_EPOCH", "CONDUCTOR", ACKNOWLEDGED),
         ("OLD_ANSWERS_COUNT", "CONDUCTOR", ACKNOWLEDGED),
+        # A conductor that does not begin a higher epoch than its node follows, is not told of that epoch, or
+        # counts a recording of what it was told.
+        ("RAISED_TO_THE_SAME", "PROGRESS_SET_BACK", NEVER),
+        ("NOT_TOLD", "PROGRESS_SET_BACK", NEVER),
+        ("TOLD_BY_RECORDING", "SET_BACK", RAISED),
         # A conductor that takes answers of an earlier start after one of a later start.
         ("STARTS_UNORDERED", "NODE", START),
         # A node that obeys before it is welcomed, or by the welcome of another start.

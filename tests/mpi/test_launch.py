@@ -114,7 +114,7 @@ def test_answers_of_pmi_2_that_make_no_sense_are_named(answers: bytes, why: str)
         ({"SLURM_STEP_NUM_TASKS": "4", "PMIX_NAMESPACE": "n"}, "use srun --mpi=pmi2"),
         ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "2"}, "PMI_FD=77 is not open here"),
         ({"PMI_FD": "0", "PMI_RANK": "x", "PMI_SIZE": "2"}, "PMI_RANK=x: the launcher sets it to a number"),
-        ({"PMI_PORT": "nowhere", "PMI_ID": "0"}, "PMI_PORT=nowhere: the launcher sets it to ADDRESS:PORT"),
+        ({"PMI_PORT": "10.0.0.1:99", "PMI_ID": "0"}, "PMI_PORT=10.0.0.1:99: a launcher must pass PMI's"),
     ],
 )
 def test_environments_in_which_ranks_cannot_meet_are_named(given: dict[str, str], why: str) -> None:

@@ -12,13 +12,16 @@ import struct
 import subprocess
 import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from tests.keys import MASTER, key_write
+from tests.launchd import Daemon
 from tests.making import ROOT, made
 
-MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
+MPIRUN, TACETRUN = (ROOT / "build" / "service" / name for name in ("tacet-mpirun", "tacetrun"))
 ENDS = ROOT / "build" / "mpi-lite" / "programs" / "glibc" / "ends"
 #: Limit of a job in seconds: a rank that waits for a dead rank would wait for ever.
 LIMIT_S = 300
@@ -26,7 +29,7 @@ LIMIT_S = 300
 
 @pytest.fixture(scope="module", autouse=True)
 def build() -> None:
-    made("build/mpi-lite/programs/glibc/ends", "build/service/tacet-mpirun")
+    made("build/mpi-lite/programs/glibc/ends", "service")
 
 
 def ran(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -50,12 +53,47 @@ def ran(*words: object, **environment: str) -> subprocess.CompletedProcess[str]:
         ("segfault", 128 + 11, "was killed by signal 11"),
         ("exit", 1, "has ended without MPI_Finalize"),
         ("status", 5, "5"),
+        ("abort", 128 + 6, "was killed by signal 6"),
+        ("negative", 255, "aborts the job with exit code -1"),
+        ("self", 6, "aborts the job with exit code 6"),
+        ("returned", 8, "has ended with exit status 8"),
+        ("before", 3, "has ended with exit status 3"),
     ],
 )
 def test_a_rank_that_dies_ends_the_job_and_is_named(how: str, status: int, why: str, nodes: int) -> None:
-    done = ran(MPIRUN, "-n", 3, "--nodes", nodes, ENDS, how)
+    done = ran(MPIRUN, "-n", 3, "--nodes", nodes, ENDS, how, "computes")
     assert done.returncode == status and "went on" not in done.stdout, done
-    assert re.search(rf"^tacet-mpirun: rank 2 \(process \d+\) .*{why}", done.stderr, re.MULTILINE), done
+    assert re.search(rf"^tacet-mpirun: rank 2 (\(process \d+\) )?.*{why}", done.stderr, re.MULTILINE), done
+
+
+@pytest.mark.parametrize(("how", "status"), [("segfault", 128 + 11), ("status", 5)])
+def test_the_status_is_that_of_the_rank_that_has_died_and_not_of_its_peers(how: str, status: int) -> None:
+    """Those that send to it find a broken connection, perhaps before the launcher knows."""
+    for _ in range(5):
+        done = ran(MPIRUN, "-n", 4, "--nodes", 3, ENDS, how, "sends")
+        assert done.returncode == status, done
+
+
+@contextmanager
+def launchds(count: int) -> Iterator[str]:
+    """Linux nodes on this machine; yields their addresses."""
+    with ExitStack() as stack:
+        nodes = [stack.enter_context(closing(Daemon())).node for _ in range(count)]
+        yield ",".join(f"{address}:{port}" for address, port in nodes)
+
+
+@pytest.mark.parametrize(("how", "status"), [("segfault", 128 + 11), ("negative", 255), ("returned", 8)])
+@pytest.mark.parametrize("others", ["computes", "sends"])
+def test_a_rank_that_dies_ends_the_job_of_tacetrun(
+    how: str, status: int, others: str, tmp_path: Path
+) -> None:
+    """Its ranks are children of a shell, which passes PMI's descriptor on."""
+    script = ["/bin/sh", "-c", '"$0" "$@"; exit $?', ENDS, how, others]
+    with launchds(2) as nodes:
+        key = key_write(tmp_path / "key", MASTER.hex() + "\n")
+        done = ran(TACETRUN, "--key", key, "-w", nodes, "-i", "none", *script)
+        assert done.returncode == status and "went on" not in done.stdout, done
+        assert "rank 1 on" in done.stderr, done
 
 
 #: The errors of the last of two ranks, and the line that each prints.
@@ -135,9 +173,7 @@ def test_what_is_left_at_finalize_is_named() -> None:
         ({"PMI_FD": "0", "PMI_RANK": "0", "PMI_SIZE": "0"}, "rank 0 (PMI_RANK) of 0 (PMI_SIZE)"),
         ({"PMI_FD": "0", "PMI_RANK": "3", "PMI_SIZE": "2"}, "rank 3 (PMI_RANK) of 2 (PMI_SIZE)"),
         ({"PMI_FD": "77", "PMI_RANK": "0", "PMI_SIZE": "1"}, "PMI_FD=77 is not open here"),
-        ({"PMI_PORT": "nowhere", "PMI_ID": "0"}, "PMI_PORT=nowhere: the launcher sets it to ADDRESS:PORT"),
-        ({"PMI_PORT": "127.0.0.1:1", "PMI_ID": "0"}, "PMI_PORT=127.0.0.1:1: it cannot be reached"),
-        ({"PMI_PORT": "127.0.0.1:1", "PMI_ID": "x"}, "PMI_ID=x: the launcher"),
+        ({"PMI_PORT": "127.0.0.1:1", "PMI_ID": "0"}, "PMI_PORT=127.0.0.1:1: a launcher must pass PMI's"),
         ({"TACET_SIZE": "2", "TACET_RANK": "2"}, "rank 2 (TACET_RANK) of 2 (TACET_SIZE)"),
         ({"TACET_SIZE": "two", "TACET_RANK": "0"}, "TACET_SIZE=two: the launcher"),
         ({"TACET_MPI_EAGER": "large"}, "TACET_MPI_EAGER=large: it takes a number from 0"),

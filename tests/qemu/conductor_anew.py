@@ -129,14 +129,25 @@ def killed(program: str, earlier: int) -> dict[str, Any]:
     }
 
 
+def orphan(program: str) -> dict[str, Any]:
+    """A job that only computes, whose tacetrun is killed with -9."""
+    job = Job(program, "spin")
+    job.wait_lines(len(NAMES))
+    number = wait_for("job", job_of_all)
+    job.process.kill()
+    wait_for("end of the job everywhere", lambda: set(jobs().values()) == {0})
+    return {"numbers": [number], **job.end()}
+
+
 def main(program: str) -> None:
     wait_for("nodes", lambda: set(jobs()) == {*NAMES})
     first = goes_on(program)
     second = killed(program, first["numbers"][0])
+    alone = orphan(program)
     third = Job(program, "steps", "10", str(STEP_NS))
     third.wait_lines(len(NAMES))
     number = wait_for("job", job_of_all)
-    print(json.dumps([first, second, {"numbers": [number], **third.end()}]))
+    print(json.dumps([first, second, alone, {"numbers": [number], **third.end()}]))
 
 
 if __name__ == "__main__":

@@ -130,6 +130,12 @@ def expect_exit(result: qemu.Result, status: int = 0) -> qemu.Result:
     return result
 
 
+def own_errors(result: qemu.Result) -> bytes:
+    """What the program itself has written on standard error, without what the kernel says of refusals."""
+    lines = result.stderr.splitlines(keepends=True)
+    return b"".join(line for line in lines if not line.startswith(b"tacet: "))
+
+
 def hardware_threads(arch: str, cpus: int, cores: int) -> dict[str, Any]:
     """How `tacet` runs a machine whose cores have hardware threads: by the first QEMU that emulates some of
     this architecture's; where there is none, the test is skipped."""

@@ -89,10 +89,13 @@ def main(sent: Path) -> None:
         name: Job((name, PORT), "sent", ["sent", "5"], key=KEY, program=program).finish().status
         for name in NAMES
     }
+    script = "id -u; id -g; id -G; cat /proc/self/cgroup"
+    users = each("sh", "-c", script, number=9, user={"uid": 4711, "gid": 4712, "groups": [4713]})
     wrong = Job((NAMES[0], PORT), BUSYBOX, ["true"], key=bytes(16)).finish()
     found = {
         "ran": {name: [one.lines, [text.decode() for text in one.out.values()]] for name, one in ran.items()},
         "sent": statuses,
+        "users": {name: one.out[0].decode().split() for name, one in users.items()},
         "wrong_key": wrong.refused,
         "names": tacetrun(BUSYBOX, "hostname"),
         "fails": tacetrun(str(sent), "5"),

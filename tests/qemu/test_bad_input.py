@@ -213,6 +213,12 @@ def test_too_little_memory_is_reported_in_numbers(tacet: Run) -> None:
 
 
 OPTIONS = {
+    "short_ticket_key": ("ticket_key=0123", r"ticket_key= must be 32 hexadecimal digits"),
+    "empty_ticket_key": ("ticket_key=", r"ticket_key= must be 32 hexadecimal digits"),
+    "launch_with_half_the_keys": (
+        f"launch nettick_key={'00' * 16}",
+        r"launch with nettick_key= needs ticket_key=",
+    ),
     "unknown": ("colour=blue", r"colour.*app.*stack"),
     "misspelt": ("stacks=1M", r"stacks.*stack"),
     "stack_no_number": ("stack=large", r"stack: 'large' is not a size.* from 65536 to"),

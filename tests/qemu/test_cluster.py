@@ -148,6 +148,9 @@ def test_linux_nodes_run_jobs_under_the_conductor_and_keep_nothing_of_them(tmp_p
     assert found["names"] == [0, ["0: node1", "1: linux1", "2: linux2"], ""], found
     assert found["fails"][0] == 5 and "rank 2 on linux2 has ended with status 5" in found["fails"][2], found
     assert found["sent"] == dict.fromkeys(names, 5), found
+    for name, (uid, gid, *groups, group) in found["users"].items():
+        assert (uid, gid, groups) == ("4711", "4712", ["4712", "4713"]), (name, found)
+        assert re.fullmatch(r"0::/tacet-job-9-\d+", group), (name, found)
     assert found["wrong_key"].startswith("the ticket is wrong"), found
     assert found["commanded"]["done"] == [0, 0, 0], found
     assert found["commanded"]["stopped"] == dict.fromkeys(names, ["stopped", 1]), found

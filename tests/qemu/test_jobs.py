@@ -11,6 +11,7 @@ import struct
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from nodes import other_machine
 from waiting_nodes import LIMIT_S, PORT, TACETRUN, WAITS, Node, WaitingNodes
 
 import qemu
+from tests.keys import MASTER, key_write, node_lines
 from tests.making import ROOT, made
 
 JOBS = ROOT / "build/x86_64/tests/jobs.musl"
@@ -52,11 +54,10 @@ def test_ranks_know_who_they_are_and_have_the_environment_that_was_asked_for(pai
     found = {rank: dict(line.split(": ", 1)[1].split("=", 1) for line in said if line.startswith(f"{rank}:"))
              for rank in range(3)}  # fmt: skip
     for rank, local in ((0, 0), (1, 1), (2, 0)):
-        assert found[rank].pop("PMI_PORT")
         assert found[rank] == {
             "WORD": "a b",
             "PMI_SIZE": "3",
-            "PMI_ID": str(rank),
+            "PMI_FD": "3",
             "PMI_RANK": str(rank),
             "TACET_RANK": str(rank),
             "TACET_SIZE": "3",
@@ -146,9 +147,35 @@ def test_a_node_that_runs_a_job_says_so(pair: WaitingNodes) -> None:
     job = pair.start("--bcast", JOBS, "wait")
     assert job.stdout is not None and job.stdout.readline() == "waits\n"
     done = pair.tacetrun("--bcast", BUSYBOX, "true")
-    assert done.returncode == LOST and "busy" in done.stderr, done
+    assert done.returncode == LOST, done
+    for node in pair.nodes:
+        found = re.search(rf"{re.escape(node.address)}: busy with job (\d+) of root\n", done.stderr)
+        assert found, done
+        node.wait(f"job {found[1]}: 1 ranks of")
+    waits = pair.start("--wait-for-nodes", "1000", "-i", "none", "--bcast", BUSYBOX, "echo", "waited")
+    assert waits.stderr is not None and "waiting for idle nodes" in waits.stderr.readline()
     job.send_signal(signal.SIGINT)
     job.wait(LIMIT_S * slowness())
+    assert waits.communicate(timeout=LIMIT_S * slowness())[0] == "waited\n" * 2
+
+
+#: Asks a node twice at once; prints what it says to the second one, after its greeting.
+ASKS_TWICE = """
+import socket, sys
+visitors = [socket.create_connection((sys.argv[1], 35019)) for _ in range(2)]
+answers = [visitor.makefile("rb") for visitor in visitors]
+assert all(b" state=idle " in answer.readline() for answer in answers)
+for visitor in visitors:
+    visitor.sendall(b"launch 8 1 0 0 - 0 -\\n")
+print(answers[1].read().decode(), end="")
+"""
+
+
+def test_one_of_two_that_ask_at_once_gets_the_node_and_the_other_is_told(pair: WaitingNodes) -> None:
+    asks = ["/usr/bin/python3", "-c", ASKS_TWICE, pair.nodes[0].address]
+    done = pair.space.run(asks, capture_output=True, text=True, timeout=60 * slowness())
+    assert done.stdout == "refused busy: another job has begun here\n", done
+    assert run(pair, "--bcast", BUSYBOX, "true") == ""
 
 
 @pytest.mark.parametrize(
@@ -247,15 +274,12 @@ def test_nodes_are_free_when_the_service_node_comes_back_after_a_power_failure(t
 
 
 def test_only_who_has_the_key_starts_jobs(tmp_path: Path) -> None:
-    key = tmp_path / "key"
-    key.write_text("00112233445566778899aabbccddeeff\n")
-    key.chmod(0o600)
-    with WaitingNodes(tmp_path, options=f"nettick_key={key.read_text().strip()}", memory="128M") as nodes:
+    key = key_write(tmp_path / "key", MASTER.hex())
+    ticket = node_lines("525400010001").split()[-1]
+    with WaitingNodes(tmp_path, options=f"ticket_key={ticket}", memory="128M") as nodes:
         refused = nodes.tacetrun("--bcast", BUSYBOX, "true")
         assert refused.returncode == LOST and "ticket" in refused.stderr, refused
-        key_of_others = tmp_path / "other"
-        key_of_others.write_text("ff112233445566778899aabbccddeeff\n")
-        key_of_others.chmod(0o600)
+        key_of_others = key_write(tmp_path / "other", "ff112233445566778899aabbccddeeff")
         refused = nodes.tacetrun("--key", key_of_others, "--bcast", BUSYBOX, "true")
         assert refused.returncode == LOST and "ticket" in refused.stderr, refused
         assert run(nodes, "--key", key, "--bcast", BUSYBOX, "echo", "ours") == "ours\n"
@@ -266,7 +290,7 @@ SENDS_ON = """
 import socket, sys, time
 node = socket.create_connection((sys.argv[1], 35019))
 node.recv(512)
-node.sendall(b"launch 8 0123456789abcdef\\n" + bytes(100))
+node.sendall(b"launch 8 1 0 0 - 0 0123456789abcdef\\n" + bytes(100))
 said = node.recv(512)
 for part in range(4):
     node.sendall(bytes(100_000))
@@ -287,6 +311,52 @@ def test_a_refusal_arrives_where_the_program_is_still_being_sent(pair: WaitingNo
     )
     assert done.stdout.startswith("refused ") and not done.stderr, done
     assert run(pair, "--bcast", BUSYBOX, "true") == ""
+
+
+#: A tacetrun that takes no streams, or resets each: prints the last word of each job.
+TAKES_NO_STREAMS = """
+import socket, struct, sys, threading
+where, port, program = sys.argv[1], int(sys.argv[2]), open(sys.argv[3], "rb").read()
+def reset():
+    while True:
+        stream = listener.accept()[0]
+        stream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        stream.close()
+if not port:
+    listener = socket.create_server(("", 0))
+    port = listener.getsockname()[1]
+    threading.Thread(target=reset, daemon=True).start()
+words = ["job=1", "ranks=2", f"port={port}", "secret=0123456789abcdef", "path=x", "arg=x"]
+request = b"".join(word.encode() + b"\\0" for word in [*words, f"program={len(program)}"])
+for _ in range(10):
+    node = socket.create_connection((where, 35019))
+    lines = node.makefile("rb")
+    lines.readline()
+    node.sendall(b"launch %d 1 0 0 - 0 -\\n" % len(request) + request + program)
+    while not (line := lines.readline()).startswith((b"refused", b"end")):
+        assert line, "the node has gone"
+    print(line.decode(), end="")
+    node.shutdown(socket.SHUT_WR)
+    while lines.readline():
+        pass
+"""
+
+
+@pytest.mark.parametrize(("port", "said"), [(9, r"for \w+ to tacetrun's port 9 has failed"), (0, "")])
+def test_ranks_whose_streams_fail_are_refused_and_leave_nothing(
+    port: int, said: str, pair: WaitingNodes
+) -> None:
+    words = [pair.nodes[0].address, str(port), program("status.musl")]
+    done = pair.space.run(
+        ["/usr/bin/python3", "-c", TAKES_NO_STREAMS, *words],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S * slowness(),
+    )
+    assert done.returncode == 0 and len(done.stdout.splitlines()) == 10, done
+    assert not said or len(re.findall(said, done.stdout)) == 10, done
+    assert run(pair, "-n", "4", "--bcast", BUSYBOX, "echo", "next") == "next\n" * 4
+    assert not any(node.said("a bug of the kernel") for node in pair.nodes)
 
 
 @pytest.mark.long
@@ -317,7 +387,7 @@ def idle():
 said = collections.Counter()
 for number in range(count):
     node, answers = idle()
-    node.sendall(b"launch %d -\\n" % len(request) + request)
+    node.sendall(b"launch %d 1 0 0 - 0 -\\n" % len(request) + request)
     said[answers.readline().decode().strip()] += 1
     node.close()
 for line, times in said.items():
@@ -337,6 +407,59 @@ REFUSED = {
 }
 
 
+@contextmanager
+def node_that_mounts(folder: Path, mount: str) -> Iterator[tuple[Node, int]]:
+    """A node on QEMU's own network that waits for jobs, and the port at this machine that leads to it."""
+    port = qemu.free_port()
+    line = f"stdout=com2 stderr=com3 launch {mount}"
+    monitor = f"unix:{folder}/monitor1,server=on,wait=off"
+    network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
+    options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
+    node = Node(folder, 1, [], "", network=network, qemu_options=options)
+    try:
+        node.wait(WAITS)
+        yield node, port
+    finally:
+        node.off()
+
+
+def test_only_a_job_that_uses_a_dead_server_s_files_notices(tmp_path: Path) -> None:
+    """The server is silent, as a machine without power: a job whose cwd= is the mount runs, what needs a file
+    there names the server, and all is well when the server is back."""
+    (share := tmp_path / "share").mkdir()
+    shutil.copy(BUSYBOX, share / "busybox")
+    with (
+        qemu.FileServer([share]) as server,
+        node_that_mounts(tmp_path, f"{server.option(share)} mount_timeout=1s cwd=/mnt") as (node, port),
+    ):
+
+        def said(*words: str | Path) -> tuple[int, str, str]:
+            to = [TACETRUN, "-i", "none", "-w", f"127.0.0.1:{port}", "--within", "60", *words]
+            done = subprocess.run(to, capture_output=True, text=True, timeout=LIMIT_S * slowness())
+            return done.returncode, done.stdout, done.stderr
+
+        assert server.process is not None
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            assert said("--bcast", BUSYBOX, "pwd") == (0, "/mnt\n", "")
+            status, _, why = said("/mnt/busybox", "true")
+            assert status == LOST, why
+            assert f"path=/mnt/busybox: the file server 10.0.2.2:{server.port}:" in why, why
+            status, _, why = said("-D", "/mnt/folder", "--bcast", BUSYBOX, "true")
+            assert status == LOST and "cwd=/mnt/folder: the file server" in why, why
+            assert said("--bcast", BUSYBOX, "pwd") == (0, "/mnt\n", "")
+            assert node.said("the server does not answer") == 1
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+        # The mount point as a working directory is one like others.
+        script = (
+            "pwd -P; echo *; echo made > new; read -r x < /mnt/new; read -r y < ./new; echo $x $y; cd ..; "
+            "pwd; cd mnt; cd /proc/self/cwd; pwd -P"
+        )
+        lines = ("/mnt", "busybox", "made made", "/", "/mnt")
+        assert said("/mnt/busybox", "sh", "-c", script) == (0, "".join(f"{line}\n" for line in lines), "")
+
+
 @pytest.mark.long
 @pytest.mark.limit(600, 7200)
 @pytest.mark.parametrize("why", REFUSED)
@@ -351,25 +474,15 @@ def test_requests_that_are_refused_keep_nothing_of_a_file_server(why: str, tmp_p
     foreign = bytearray((share / "small").read_bytes())
     foreign[18:20] = struct.pack("<H", 183)  # AArch64
     (share / "foreign").write_bytes(foreign)
-    port = qemu.free_port()
-    with qemu.FileServer([share]) as server:
-        line = f"stdout=com2 stderr=com3 launch {server.option(share)}"
-        monitor = f"unix:{tmp_path}/monitor1,server=on,wait=off"
-        network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
-        options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
-        node = Node(tmp_path, 1, [], "", network=network, qemu_options=options)
+    with qemu.FileServer([share]) as server, node_that_mounts(tmp_path, server.option(share)) as (_, port):
 
         def starts() -> bool:
             words = [*(TACETRUN, "-i", "none", "-w", f"127.0.0.1:{port}"), "/mnt/busybox", "echo", "starts"]
             done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_S * slowness())
             return (done.returncode, done.stdout) == (0, "starts\n")
 
-        try:
-            node.wait(WAITS)
-            assert starts()
-            asks = ["/usr/bin/python3", "-c", ASKS, str(port), str(ASKED), *words]
-            said = subprocess.run(asks, check=True, stdout=subprocess.PIPE, text=True, timeout=7200).stdout
-            assert re.fullmatch(rf"{ASKED} .*{reason}.*\n", said), said
-            assert starts()
-        finally:
-            node.off()
+        assert starts()
+        asks = ["/usr/bin/python3", "-c", ASKS, str(port), str(ASKED), *words]
+        said = subprocess.run(asks, check=True, stdout=subprocess.PIPE, text=True, timeout=7200).stdout
+        assert re.fullmatch(rf"{ASKED} .*{reason}.*\n", said), said
+        assert starts()

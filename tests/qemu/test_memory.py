@@ -7,14 +7,14 @@ from __future__ import annotations
 import re
 
 import pytest
-from conftest import Run, expect_exit, memory_of
+from conftest import Run, expect_exit, memory_of, own_errors
 
 
 def expect_kept(result, least: int = 3) -> None:
     expect_exit(result)
     kept = re.search(rb"promises: (\d+), broken: 0\n", result.stdout)
     assert kept and int(kept[1]) >= least, result.explain()
-    assert result.stderr == b"", result.explain()
+    assert own_errors(result) == b"", result.explain()
 
 
 def test_memory_calls_answer_at_every_bound_of_a_program_s_addresses(tacet: Run) -> None:
@@ -47,7 +47,7 @@ def test_several_cpus_change_an_address_space_at_the_same_time(cpus: int, ranks:
         tacet("churn.musl", str(threads), "120", cpus=cpus, options=f"ranks={ranks}", time_limit=180)
     )
     assert result.stdout.count(b", broken: 0\n") == ranks, result.explain()
-    assert result.stderr == b"", result.explain()
+    assert own_errors(result) == b"", result.explain()
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from conftest import Run, expect_exit, program
+from conftest import Run, expect_exit, own_errors, program
 
 import qemu
 
@@ -22,7 +22,7 @@ def expect_kept(result: qemu.Result, least: int) -> None:
     expect_exit(result)
     kept = re.search(rb"promises: (\d+), broken: 0\n", result.stdout)
     assert kept and int(kept[1]) >= least, result.explain()
-    assert result.stderr == b"", result.explain()
+    assert own_errors(result) == b"", result.explain()
 
 
 @pytest.mark.parametrize("cpu", [None, "qemu64", "max,-xsave", "max,-smap,-smep"])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -261,8 +262,40 @@ def test_visitors_of_the_launch_port_leave_room_for_a_job(tmp_path: Path) -> Non
     assert int(counts["visitors_bytes"]) <= 8 * 4096, done.stdout
 
 
-#: Of one process at the strangers' host: while the node serves a visitor of the first address, one of the
-#: second waits, silent, and then more come from the first than the node keeps. The second one's is greeted.
+#: Of one process at the stranger's host: visitors who stay, each with bytes that are no request.
+STAY = """
+import socket, sys, time
+said = sys.argv[2].encode()
+stay = [socket.create_connection(("10.99.0.11", 35019), 60) for _ in range(int(sys.argv[1]))]
+for visitor in stay:
+    try:
+        visitor.sendall(said)
+    except OSError:
+        pass  # it was replaced
+print("stay", flush=True)
+time.sleep(1000)
+"""
+#: A few more than the node keeps.
+VISITORS = 20
+
+
+@pytest.mark.parametrize("said", ["", "launch 9 " + "f" * 500], ids=["nothing", "a part of a line"])
+def test_who_is_silent_keeps_nobody_out_of_an_idle_node(said: str, tmp_path: Path) -> None:
+    """A job begins as without them, within less time than the node gives to a visitor."""
+    with WaitingNodes(tmp_path) as nodes:
+        words = [sys.executable, "-c", STAY, str(VISITORS), said]
+        strangers = nodes.space.popen(words, stdout=subprocess.PIPE, text=True)
+        try:
+            assert strangers.stdout is not None and strangers.stdout.readline() == "stay\n"
+            done = nodes.tacetrun("-i", "none", "--bcast", "/bin/busybox", "true")
+        finally:
+            strangers.kill()
+            strangers.communicate()
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+#: Of one process at the strangers' host: a visitor of the second address is greeted, and waits. Then more
+#: come from the first address than the node keeps. The node still listens to the second one's.
 FLOOD = """
 import socket, sys
 first, second, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
@@ -270,13 +303,14 @@ def visit(address):
     return socket.create_connection(("10.99.0.11", 35019), 300, (address, 0))
 def is_greeted(visitor):
     return visitor.recv(12) == b"tacet-launch"
-served = visit(first)
-assert is_greeted(served), "the first is not greeted"
 waiting = visit(second)
-flood = [visit(first) for _ in range(count)]
-for visitor in [served, *flood]:
-    visitor.close()
 assert is_greeted(waiting), "the second address is not greeted"
+flood = [visit(first) for _ in range(count)]
+assert is_greeted(flood[-1]), "the last one is not greeted"
+waiting.sendall(b"nonsense\\n")
+answers = waiting.makefile("rb")
+answers.readline()
+assert answers.readline().startswith(b"refused line"), "the node does not listen to the second address"
 """
 SECOND = "10.99.0.2"
 

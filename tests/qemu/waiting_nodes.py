@@ -43,13 +43,13 @@ class Node:
         self.result: qemu.Result | None = None
         self._news = threading.Condition()
         self._partial = ""
-        self._monitor = folder / f"monitor{number}"
+        self.monitor = folder / f"monitor{number}"
         words = f"launch ip={self.address}/24 {options}"
         self._machine = {
             "kernel": str(qemu.KERNEL),
             "qemu_options": [
                 *("-kernel", str(qemu.KERNEL), "-append", f"stdout=com2 stderr=com3 {words}"),
-                *("-qmp", f"unix:{self._monitor},server=on,wait=off", "-action", "reboot=reset"),
+                *("-qmp", f"unix:{self.monitor},server=on,wait=off", "-action", "reboot=reset"),
             ],
             "network": qemu.Network("bridge", "e1000", f"52:54:00:01:00:{number:02x}", enter=enter),
             "time_limit": 600,
@@ -88,7 +88,7 @@ class Node:
 
     def command(self, word: str) -> None:
         """QEMU's."""
-        connection = connect(self._monitor, LIMIT_S)
+        connection = connect(self.monitor, LIMIT_S)
         monitor = Monitor(connection, LIMIT_S)
         monitor.greet()
         monitor.command(word)

@@ -3,11 +3,12 @@
  * conductor.c: the conductor of nodes whose time is virtual (docs/lockstep.md), as a library for Python
  * (beats.py). It uses the conductor's own beats, answers, registry, welcomes and commands
  * (service/conductor/conductor.h). Only their connection to a machine is replaced: the caller sets the clock,
- * passes and gets frames, and gets the outcomes of commands.
+ * passes and gets frames, and gets the outcomes of commands. There are no jobs of tacetrun.
  *
  * One conductor per process, used by one thread at a time.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/control.h"
 #include "service/lib/say.h"
 #include <errno.h>
@@ -88,6 +89,38 @@ void client_part(unsigned command, const struct json *part)
     (void)part;
 }
 
+/* Nodes in lockstep have their keys from the command line. */
+enum beat_fault key_request_heard(const struct wire_frame *frame)
+{
+    (void)frame;
+    return BEAT_OTHER_KIND;
+}
+
+const char *rotation_begin(void)
+{
+    return "nodes in lockstep keep their key";
+}
+
+void rotation_end(bool is_done)
+{
+    (void)is_done;
+}
+
+void leases_heard(const struct node *node)
+{
+    (void)node; /* no job has a lease */
+}
+
+void leases_epoch_begin(void)
+{
+    /* As leases_excuse. */
+}
+
+void leases_excuse(void)
+{
+    /* Nothing to do: no job has a lease. */
+}
+
 /* ---- For Python ---- */
 
 /* Begins. Conductor time is epoch_ns + virtual time; the first beat is due at the first multiple of the
@@ -120,7 +153,7 @@ void lockstep_begin(uint64_t epoch_ns, const uint8_t key[SIPHASH_KEY_BYTES],
     say_begin("conductor", NULL);
     memset(&conductor, 0, sizeof(conductor));
     conductor.interface = "lockstep";
-    conductor.timeline.epoch_ns = epoch_ns;
+    conductor.timeline.epoch_ns = conductor.timeline.tai_ns = epoch_ns;
     conductor.answer_every = nodes_answer_every;
     conductor.nodes_expected = nodes;
     memcpy(conductor.key, key, sizeof(conductor.key));

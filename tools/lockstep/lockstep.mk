@@ -14,7 +14,8 @@ $(LOCKSTEP_BUILD).flags: FLAGS = $(CC) $(LOCKSTEP_CFLAGS)
 lockstep-parts: $(LOCKSTEP_PARTS)
 $(LOCKSTEP_BUILD)/hold.so: tools/lockstep/hold.c tools/caches/qemu_plugin.h
 $(LOCKSTEP_BUILD)/conductor.so: tools/lockstep/conductor.c \
-        $(patsubst %,service/conductor/%.c,beats answers orders pages registry welcomes commands timeline) \
+        $(patsubst %,service/conductor/%.c,beats answers epochs epoch_file orders pages registry) \
+        $(patsubst %,service/conductor/%.c,welcomes commands timeline) \
         service/lib/json.c service/lib/say.c \
         $(patsubst %,kernel/%.c,beat/beat_frame beat/answer_frame beat/page_frame beat/welcome lib/siphash) \
         $(wildcard service/*/*.h kernel/beat/*.h kernel/lib/siphash.h kernel/lib/bytes.h)

@@ -35,7 +35,7 @@ from .ports import free_port
 from .postmortem import examine_tacet
 from .process import Sink, run
 from .program import Program, check_program, find_program
-from .report import LiveLines, failure_of, panic_of, with_names
+from .report import failure_of, panic_of, with_names
 from .result import Outcome, Result, parse_end
 from .settings import split
 from .sizes import MIB, parse_size, size_text
@@ -54,7 +54,6 @@ __all__ = [
     "Emulator",
     "FileServer",
     "LinuxNode",
-    "LiveLines",
     "Machine",
     "Network",
     "Outcome",

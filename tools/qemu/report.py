@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The lines of a Tacet node's console that the user is shown: only those that explain an end, with names for
-the kernel's addresses."""
+"""The lines of a Tacet node's console that the user is shown: only those that explain an end and are not on
+the program's standard error, with names for the kernel's addresses."""
 
 from __future__ import annotations
 
@@ -15,9 +15,7 @@ _PANIC_BEGINS = re.compile(
     r"tacet: (the kernel itself faulted|machine check:|  called from |the last events of )"
 )
 _FAILURE = re.compile(r"tacet: (rank \d+ .*(ended |EAGAIN)|  )")
-_REFUSED_MEMORY = re.compile(r"tacet: rank \d+ \(.*\): (mmap|brk|mremap) of .* refused")
-#: Every glibc program makes these calls, at its start and for its first thread, and works without them.
-_EXPECTED = re.compile(r"tacet: (rseq|clone3) ")
+_REFUSED = re.compile(r"tacet: .*ENOSYS|tacet: rank \d+ \(.*\): (mmap|brk|mremap) \w\w .* refused")
 
 
 def with_names(text: str, kernel: Path | None) -> str:
@@ -50,24 +48,10 @@ def panic_of(console: str) -> str:
     return ""
 
 
-def failure_of(console: str) -> str:
-    """The kernel's lines that say why a program failed: the report of a fault, and calls that were refused.
-    Lines that LiveLines shows are left out."""
+def failure_of(console: str, errors: bytes = b"") -> str:
+    """The kernel's lines that say why a program failed: the report of a fault, and calls that were refused;
+    without those that are among `errors`, the program's standard error."""
+    shown = set(errors.decode(errors="replace").splitlines())
     lines = console.replace("\r", "").splitlines()
-    report = [
-        line for line in lines if _FAILURE.match(line) or ("ENOSYS" in line and not _EXPECTED.match(line))
-    ]
-    return "".join(f"{line}\n" for line in report if not _REFUSED_MEMORY.match(line))
-
-
-class LiveLines:
-    """Finds the lines that the user is shown at once, in the console's bytes as they come: refused memory,
-    which a program may survive or may wait for forever."""
-
-    def __init__(self) -> None:
-        self._partial = b""
-
-    def take(self, chunk: bytes) -> bytes:
-        *lines, self._partial = (self._partial + chunk).split(b"\n")
-        texts = (line.decode(errors="replace").rstrip("\r") for line in lines)
-        return "".join(f"{text}\n" for text in texts if _REFUSED_MEMORY.match(text)).encode()
+    report = [line for line in lines if _FAILURE.match(line) or _REFUSED.match(line)]
+    return "".join(f"{line}\n" for line in report if line not in shown)

@@ -16,12 +16,13 @@ BEATS_MAC = "52:54:00:ff:00:02"
 SERVER = "10.99.0.1"
 RUN = Path("/run")
 KEY = RUN / "beats.key"
+IDENTITY = RUN / "identity.key"
 #: The conductor's socket; programs get it in TACET_CONDUCTOR (service/lib/control.h).
 SOCKET = RUN / "tacet-conductor.sock"
 TREE = RUN / "pxe"
 SHARE = RUN / "share"
 HOSTS = RUN / "hosts"
-#: All files of Linux nodes, including the key.
+#: All files of Linux nodes.
 LINUX_FILES = RUN / "linux.cpio"
 #: Where nodes have the shared folder.
 PLACE = "/mnt"

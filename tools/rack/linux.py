@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a cluster's Linux nodes boot: Debian's kernel, which QEMU loads itself, and an initramfs with busybox,
-tacet-launchd and the conductor's key. All nodes have the same files. The kernel's command line sets
+"""What a cluster's Linux nodes boot: Debian's kernel, which QEMU loads itself, and an initramfs with busybox
+and tacet-launchd. All nodes have the same files. The command line sets
 environment variables that tell the first process its node."""
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _INIT = """#!/bin/busybox sh
 /bin/busybox mount -t proc proc /proc
 /bin/busybox --install -s /bin
 mount -t sysfs sysfs /sys
+mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mount -t devtmpfs devtmpfs /dev
 mkdir /dev/shm
 mount -t tmpfs tmpfs /dev/shm
@@ -55,8 +56,7 @@ until mount -t 9p -o {options} {server} {place}; do
     fi
     sleep 1
 done
-chmod 600 /key
-{launchd} --name "$NODE" --address "$ADDRESS" --key /key --beats "$beats"
+{launchd} --name "$NODE" --address "$ADDRESS" --conductor-key {public} --beats "$beats"
 echo "linux: exit status=$?"
 poweroff -f
 """
@@ -85,8 +85,9 @@ def check() -> None:
         raise qemu.RunnerError(f"there is no {qemu.BUSYBOX} (ports/deps.sh run)")
 
 
-def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
-    """All files of a Linux node; `hosts` has the names of all nodes."""
+def initramfs(public: str, mount: Mount, hosts: str) -> bytes:
+    """All files of a Linux node; `public` is the conductor's public key, `hosts` has the names of all
+    nodes."""
     modules = LinuxNode().module_folder()
     launchd = f"sbin/{layout.LAUNCHD}"
     init = _INIT.format(
@@ -95,6 +96,7 @@ def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
         server=mount.host,
         place=layout.PLACE,
         launchd=f"/{launchd}",
+        public=public,
     )
     folders = ("proc", "sys", "dev", "tmp", "bin", "sbin", layout.PLACE.lstrip("/"))
     entries = [
@@ -104,7 +106,6 @@ def initramfs(key: str, mount: Mount, hosts: str) -> bytes:
         cpio.Entry.file("bin/busybox", qemu.BUSYBOX.read_bytes(), executable=True),
         cpio.Entry.file(launchd, (layout.SERVICE / layout.LAUNCHD).read_bytes(), executable=True),
         cpio.Entry.file("etc/hosts", hosts.encode()),
-        cpio.Entry.file("key", f"{key}\n".encode()),
         cpio.Entry.file("init", init.encode(), executable=True),
     ]
     return cpio.pack(entries)

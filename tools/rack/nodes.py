@@ -124,7 +124,7 @@ class Node:
         if self.result is None:
             return [f"could not be started: {self.problem}"]
         if self.result.outcome == "exit":
-            said = qemu.failure_of(self.result.console).splitlines()
+            said = qemu.failure_of(self.result.console, self.result.stderr).splitlines()
             return [*said, f"has ended with status {self.status}"] if self.status else []
         return [*self.tail(), f"has stopped, status {self.status}: {self.result.reason}"]
 

@@ -4,6 +4,7 @@ in the house."""
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Callable, Sequence
@@ -24,12 +25,29 @@ from .arguments import Plan
 WAITS = "launch"
 
 
-def key_new(path: Path) -> str:
-    """A new key, in the form of the kernel's option; also written to a file that only its owner can read."""
-    key = os.urandom(16).hex()
+def key_new(path: Path, length: int = 16) -> None:
+    """Write a new key to a file that only its owner can read."""
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(key + "\n")
-    return key
+        file.write(os.urandom(length).hex() + "\n")
+
+
+def node_keys(space: network.Space, control: Path, number: int) -> str:
+    """The file of a node's keys, from the conductor. network.Unavailable if it does not answer."""
+    words = [layout.SERVICE / "conductorctl", "--socket", control, "key"]
+    words.append(layout.beats_mac(number).replace(":", ""))
+    done = space.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise network.Unavailable(done.stderr.strip() or done.stdout.strip())
+    return done.stdout
+
+
+def conductor_key(space: network.Space, control: Path) -> str:
+    """The conductor's public key. network.Unavailable if it does not answer."""
+    words = [layout.SERVICE / "conductorctl", "--socket", control, "--json", "keys"]
+    done = space.run(words, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise network.Unavailable(done.stderr.strip() or done.stdout.strip())
+    return str(json.loads(done.stdout)["conductor_key"])
 
 
 def run_own() -> None:
@@ -73,25 +91,44 @@ def beats_card(tap: str, mac: str) -> list[str]:
     ]
 
 
-def beats_options(mac: str, key: str) -> list[str]:
-    """The kernel's options for heartbeats on this card."""
-    return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={key}"]
+def beats_options(mac: str, keys: str) -> list[str]:
+    """The kernel's options for heartbeats on this card, with a node's keys."""
+    of = dict(line.split() for line in keys.splitlines())
+    return ["nettick=irq", f"nettick_dev={mac}", f"nettick_key={of['beats']}", f"ticket_key={of['ticket']}"]
+
+
+def asking(number: int, public: str) -> list[str]:
+    """The kernel's options for heartbeats on a node's card for them, and for keys from the conductor."""
+    return [f"nettick_dev={layout.beats_mac(number)}", f"conductor_key={public}"]
 
 
 def conductor_words(
-    key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
+    key: Path,
+    control: Path,
+    rate: str,
+    bridge: str = layout.BEATS,
+    nodes: int = 0,
+    identity: Path | None = None,
 ) -> list[str]:
-    """The command that starts the conductor; `nodes`: the expected number, 0: not given."""
+    """The command that starts the conductor; `nodes`: the expected number, 0: not given. With an identity
+    it gives keys to nodes at first sight."""
     words = ["conductor", "--interface", bridge, "--key", str(key), "--rate", rate, "--socket", str(control)]
+    words += ["--identity", str(identity), "--trust-first"] if identity else []
     return [*words, *(["--nodes", str(nodes)] if nodes else [])]
 
 
 def conductor(
-    space: network.Space, key: Path, control: Path, rate: str, bridge: str = layout.BEATS, nodes: int = 0
+    space: network.Space,
+    key: Path,
+    control: Path,
+    rate: str,
+    bridge: str = layout.BEATS,
+    nodes: int = 0,
+    identity: Path | None = None,
 ) -> network.Server:
     """Start the conductor for this number of nodes (0: for those that answer), and wait until it is ready.
     network.Unavailable if it does not start."""
-    words = conductor_words(key, control, rate, bridge, nodes)
+    words = conductor_words(key, control, rate, bridge, nodes, identity)
     words[0] = str(layout.SERVICE / words[0])
     server = space.server(["sh", "-c", 'exec "$@" >&2', "sh", *words])
     try:
@@ -111,15 +148,16 @@ def rate_set(space: network.Space, control: Path, rate: str) -> None:
         raise network.Unavailable(done.stderr.strip() or done.stdout.strip())
 
 
-def tree(plan: Plan, key: str, mount: str) -> pxe.Tree:
-    """The boot files of all Tacet nodes, each with its own card for heartbeats."""
+def tree(plan: Plan, public: str, mount: str) -> pxe.Tree:
+    """The boot files of all Tacet nodes, each with its own card for heartbeats; their keys come from the
+    conductor of this public key."""
     common = ["stdout=com2", "stderr=com3", mount, *(f"env={pair}" for pair in plan.env)]
     if plan.app is None:
         common.append(WAITS)
     nodes = {
         layout.data_mac(number): pxe.Node(
             plan.app,
-            [*common, *beats_options(layout.beats_mac(number), key), *plan.options],
+            [*common, "nettick=irq", *asking(number, public), *plan.options],
             plan.args,
             layout.address_of(number),
             layout.name_of(number),
@@ -157,8 +195,17 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> l
     RunnerError if something does not start."""
     started = []
     names_known(plan)
-    key = key_new(layout.KEY)
+    key_new(layout.KEY)
+    key_new(layout.IDENTITY, 32)
     beats_bridge(space, [layout.tap_of(number) for number in plan.numbers])
+    count = len(plan.numbers)
+    server = conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=count, identity=layout.IDENTITY)
+    words = conductor_words(layout.KEY, layout.SOCKET, plan.rate, nodes=count, identity=layout.IDENTITY)
+    again = [*words, "&"]
+    lost = f"jobs go on, without beats or tickets for new jobs; to restart it: {' '.join(again)}"
+    started.append(Started("conductor", server.process, lost))
+
+    public = conductor_key(space, layout.SOCKET)
     share = plan.share or layout.SHARE
     layout.SHARE.mkdir()
     files = qemu.FileServer([share], layout.SERVER, layout.SERVER, mapped=True)
@@ -167,13 +214,10 @@ def start(plan: Plan, space: network.Space, on_line: Callable[[str], None]) -> l
         started.append(Started("diod", files.process, f"nodes can no longer use {layout.PLACE}"))
     if plan.nodes:
         grub.check_tools(pxe.TOOLS)
-        pxe.make(tree(plan, key, files.option(share, layout.PLACE)), layout.TREE)
+        pxe.make(tree(plan, public, files.option(share, layout.PLACE)), layout.TREE)
         server = space.dnsmasq(layout.TREE / "dnsmasq.conf", on_line=on_line)
         started.append(Started("dnsmasq", server.process, "running nodes go on, but no node can boot"))
     if plan.linux:
         mount = linux.Mount(files.host, files.port, share)
-        layout.LINUX_FILES.write_bytes(linux.initramfs(key, mount, layout.HOSTS.read_text()))
-    server = conductor(space, layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers))
-    again = [*conductor_words(layout.KEY, layout.SOCKET, plan.rate, nodes=len(plan.numbers)), "&"]
-    lost = f"jobs go on, without beats or tickets for new jobs; to restart it: {' '.join(again)}"
-    return [*started, Started("conductor", server.process, lost)]
+        layout.LINUX_FILES.write_bytes(linux.initramfs(public, mount, layout.HOSTS.read_text()))
+    return started

@@ -151,6 +151,7 @@ static void stat_text(struct file *file)
 
 static void status_text(struct file *file)
 {
+    const struct credentials *who = &process_credentials;
     const struct process *process = arch_process();
     struct vm_sums sums = vm_sum(&arch_process()->vm);
     struct subject subject = subject_of(file);
@@ -160,8 +161,12 @@ static void status_text(struct file *file)
     signal_sets(process, &ignored, &caught);
     text_add(file, "Name:\t%s\nUmask:\t%04o\nState:\t%s\nTgid:\t%lu\nNgid:\t0\nPid:\t%lu\n", subject.name,
              process->umask, subject.state, process->pid, subject.id);
-    text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t0\t0\t0\t0\nGid:\t0\t0\t0\t0\nFDSize:\t%u\nGroups:\t\n",
-             FILE_DESCRIPTORS_MAX);
+    text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", who->uid,
+             who->uid, who->uid, who->uid, who->gid, who->gid, who->gid, who->gid);
+    text_add(file, "FDSize:\t%u\nGroups:\t", FILE_DESCRIPTORS_MAX);
+    for (unsigned i = 0; i < who->group_count; i++)
+        text_add(file, "%u ", who->groups[i]);
+    text_add(file, "\n");
     text_add(file, "VmSize:\t%8lu kB\nVmLck:\t%8lu kB\nVmHWM:\t%8lu kB\nVmRSS:\t%8lu kB\nVmData:\t%8lu kB\n",
              sums.all / 1024, sums.backed / 1024, page_pool_peak_bytes(&process->pages) / 1024,
              sums.backed / 1024, (sums.data > stack_bytes ? sums.data - stack_bytes : 0) / 1024);

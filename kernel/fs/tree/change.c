@@ -34,6 +34,8 @@ struct inode *inode_create_writable(struct tree *tree, uint32_t mode, int64_t no
     if (!inode)
         return NULL;
     inode->writable = true;
+    inode->user = tree->user;
+    inode->group = tree->group;
     inode->accessed_ns = now_ns;
     touch(inode, now_ns);
     return inode;

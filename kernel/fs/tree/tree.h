@@ -108,6 +108,7 @@ struct tree {
     uint64_t secret;                         /* any number that programs do not know; directory.c */
     void *free_lists[TREE_SIZE_CLASSES + 1]; /* for each size class; the last is the list of whole blocks */
     unsigned free_blocks;                    /* whole blocks in that list */
+    uint32_t user, group;                    /* whom files belong to that programs make */
     /* Allocates a page (ARCH_PAGE); NULL if there is none left. Called without the lock. The caller sets it
      * before anything else. */
     void *(*page_allocate)(void *context);

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * ends.c: the last rank does what its argument says, while the others wait for it: it dies, makes an error
- * whose handler is the fatal one, leaves objects unfreed, or waits until a file exists (`wait FILE`).
+ * whose handler is the fatal one, leaves objects unfreed, or waits until a file exists (`wait FILE`). With
+ * `computes` as a second argument the others compute for ever, with `sends` they send to it; `before`: it
+ * ends without MPI_Init.
  */
 #include "../programs/check.h"
 #include <signal.h>
 #include <unistd.h>
+
+#define NUMBERS 1000
+
+static int numbers[NUMBERS];
 
 static int is(const char *how, const char *word)
 {
@@ -22,6 +28,23 @@ static void die(const char *how)
         _exit(0);
     if (is(how, "status"))
         _exit(5);
+    if (is(how, "abort"))
+        abort();
+    if (is(how, "negative"))
+        MPI_Abort(MPI_COMM_WORLD, -1);
+    if (is(how, "self"))
+        MPI_Abort(MPI_COMM_SELF, 6);
+    if (is(how, "returned")) {
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+        exit(MPI_Send(&rank, 1, MPI_INT, 9, 1, MPI_COMM_WORLD) ? 8 : 0);
+    }
+}
+
+static int is_last_before_init(void)
+{
+    const char *number = getenv("TACET_RANK"), *all = getenv("TACET_SIZE");
+
+    return number && all && atoi(number) == atoi(all) - 1;
 }
 
 /* Makes one error of each family of calls. */
@@ -97,9 +120,17 @@ int main(int count, char **arguments)
 
     if (is(how, "early"))
         MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (is(how, "before") && is_last_before_init())
+        exit(3);
     begin(&count, &arguments);
     MPI_Barrier(MPI_COMM_WORLD);
+    for (volatile int on = count > 2 && is(arguments[2], "computes") && rank < size - 1; on;)
+        ;
+    while (count > 2 && is(arguments[2], "sends") && rank < size - 1)
+        MPI_Send(numbers, NUMBERS, MPI_INT, size - 1, 7, MPI_COMM_WORLD);
     if (rank == size - 1) {
+        if (count > 2 && is(arguments[2], "sends"))
+            MPI_Recv(numbers, NUMBERS, MPI_INT, MPI_ANY_SOURCE, 7, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
         die(how);
         err(how);
         if (is(how, "leak"))

@@ -14,10 +14,13 @@
 /* Chooses PMI-1, PMI-2 or no launcher, as the environment says. */
 int pmi_begin(int *rank, int *size);
 bool pmi_is_used(void); /* a launcher has started this process */
+bool pmi_is_tied(void); /* a Tacet node ends all ranks without a launcher if one ends early */
 int pmi_put(const char *key, const char *value);
 int pmi_barrier(void); /* pmi_get returns values put before the barrier */
 int pmi_get(const char *key, char *value, size_t bytes);
 void pmi_end(void);
+/* Gives the launcher time to end the job: a rank of another node is gone, and its status is the job's. */
+void pmi_end_await(void);
 /* Writes this process's IPv4 address, at which other nodes reach it. */
 int pmi_local_address(char *text, size_t bytes);
 

@@ -4,9 +4,8 @@
  * protocol:
  *
  *   PMI_FD and PMI_JOBID          PMI-2 over a connection that is open: srun --mpi=pmi2
- *   PMI_FD                        PMI-1: tacet-mpirun, MPICH's mpiexec; PMI_RANK and PMI_SIZE say the rest
- *   PMI_PORT=ADDRESS:PORT         PMI-1 over one that this process opens: tacetrun. It goes with PMI_ID or
- *                                 PMI_RANK; size and rank are then said by the launcher
+ *   PMI_FD                        PMI-1: tacetrun, tacet-mpirun, MPICH's mpiexec; with PMI_RANK and
+ *                                 PMI_SIZE
  *   TACET_SIZE                    none: ranks that a Tacet node has started without a launcher
  *   none of these                 a world of one, unless a launcher has started several that cannot meet
  *
@@ -25,8 +24,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <tacet.h>
 #include <unistd.h>
+
+#define END_S 2 /* time in which a launcher hears of a rank's end */
 
 static const struct pmi_protocol *protocol = &pmi1; /* meaningful only if connected */
 
@@ -43,6 +46,30 @@ static int variable_read(const char *name, int *number)
 
 /* ---- No launcher ---- */
 
+static bool is_tied;
+
+bool pmi_is_tied(void)
+{
+    return is_tied;
+}
+
+/* Has the Tacet node end all ranks if this one ends before node_end. */
+static void node_tie(void)
+{
+    const int left = prctl(PR_TACET_TIE, 1, 0, 0, 0);
+
+    is_tied = left >= 0;
+    if (left > 0)
+        mpi_abort(left - 1, "another rank has ended with status %d, without MPI_Init", left - 1);
+}
+
+static void node_end(void)
+{
+    if (is_tied)
+        prctl(PR_TACET_TIE, 0, 0, 0, 0);
+    is_tied = false;
+}
+
 /* Begins a rank that a Tacet node has started without a launcher, on its CPUs. */
 static int node_begin(int *rank, int *size)
 {
@@ -54,6 +81,8 @@ static int node_begin(int *rank, int *size)
         error = mpi_error(MPI_ERR_OTHER,
                           "rank %d (TACET_RANK) of %d (TACET_SIZE): ranks go from 0 to TACET_SIZE - 1", *rank,
                           *size);
+    if (!error && *size > 1)
+        node_tie();
     return error;
 }
 
@@ -68,6 +97,9 @@ static int lone_begin(void)
                          "%s: started by Open MPI's mpirun or another launcher that speaks PMIx, which this "
                          "library does not support: use tacet-mpirun, MPICH's mpiexec, or srun --mpi=pmi2",
                          open_mpi ? "OMPI_COMM_WORLD_SIZE" : "PMIX_NAMESPACE");
+    if (getenv("PMI_PORT"))
+        return mpi_error(MPI_ERR_OTHER, "PMI_PORT=%.80s: a launcher must pass PMI's connection as PMI_FD",
+                         getenv("PMI_PORT"));
     if (!open_mpi && slurm && strcmp(slurm, "1") != 0)
         return mpi_error(MPI_ERR_OTHER,
                          "SLURM_STEP_NUM_TASKS=%.20s: srun has started several tasks without PMI-2, so "
@@ -78,34 +110,6 @@ static int lone_begin(void)
 }
 
 /* ---- A launcher ---- */
-
-/* Sends "initack", and reads what the launcher sets: "cmd=set size=…", "cmd=set rank=…", "cmd=set debug=…".
- */
-static int port_greet(int *rank, int *size)
-{
-    char line[PMI_LINE_BYTES], value[32];
-    int error = line_answered(line, "initack", "cmd=initack pmiid=%d\n", *rank);
-
-    for (int i = 0; !error && i < 3; i++) {
-        error = wire_line(line);
-        if (error)
-            break;
-        if ((word_find(line, "size", value, sizeof(value)) && !number_read(value, size)) ||
-            (word_find(line, "rank", value, sizeof(value)) && !number_read(value, rank)))
-            error = mpi_error(MPI_ERR_OTHER,
-                              "the launcher says \"%.80s\", which is not a valid number of ranks", line);
-    }
-    return error;
-}
-
-static int port_begin(const char *where, int *rank, int *size)
-{
-    int error = variable_read(getenv("PMI_ID") ? "PMI_ID" : "PMI_RANK", rank);
-
-    if (!error)
-        error = wire_connect(where);
-    return error ? error : port_greet(rank, size);
-}
 
 static int handle_begin(int *rank, int *size)
 {
@@ -152,8 +156,7 @@ static int version_agree(void)
     if (strcmp(result, "0") == 0 && number_read(version, &number) && number == protocol->version)
         return MPI_SUCCESS;
     return mpi_error(MPI_ERR_OTHER, "the launcher does not speak %s, which %s: it answers \"%.80s\"",
-                     protocol->name,
-                     job ? "PMI_JOBID selects (unset it for PMI-1)" : "PMI_FD or PMI_PORT selects", line);
+                     protocol->name, job ? "PMI_JOBID selects (unset it for PMI-1)" : "PMI_FD selects", line);
 }
 
 bool pmi_is_used(void)
@@ -170,16 +173,13 @@ static void job_end(int status, const char *why)
 
 int pmi_begin(int *rank, int *size)
 {
-    const char *port = getenv("PMI_PORT");
-    bool has_handle = getenv("PMI_FD") != NULL;
-
     *rank = 0;
     *size = 1;
-    if (!has_handle && !port)
+    if (!getenv("PMI_FD"))
         return getenv("TACET_SIZE") ? node_begin(rank, size) : lone_begin();
     mpi_others_end = job_end;
-    protocol = has_handle && getenv("PMI_JOBID") ? &pmi2 : &pmi1;
-    int error = has_handle ? handle_begin(rank, size) : port_begin(port, rank, size);
+    protocol = getenv("PMI_JOBID") ? &pmi2 : &pmi1;
+    int error = handle_begin(rank, size);
     if (!error)
         error = rank_check(*rank, *size);
     if (!error)
@@ -209,10 +209,16 @@ int pmi_get(const char *key, char *value, size_t bytes)
 
 void pmi_end(void)
 {
+    node_end();
     if (!pmi_is_used())
         return;
     protocol->end();
     wire_close();
+}
+
+void pmi_end_await(void)
+{
+    sleep(END_S);
 }
 
 /* ---- The address ---- */

@@ -32,7 +32,6 @@ extern const struct pmi_protocol pmi1, pmi2;
 
 extern int wire_fd; /* -1: not connected */
 
-int wire_connect(const char *where); /* PMI_PORT's ADDRESS:PORT */
 void wire_close(void);
 int wire_send(const char *text, size_t bytes);
 int wire_read(char *to, size_t bytes); /* exactly this number */

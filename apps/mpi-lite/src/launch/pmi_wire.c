@@ -7,7 +7,6 @@
  */
 #include "launch/pmi_protocol.h"
 #include <errno.h>
-#include <netdb.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,35 +17,6 @@
 int wire_fd = -1;
 static char taken[PMI_LINE_BYTES]; /* read, and not yet returned */
 static size_t taken_bytes;
-
-int wire_connect(const char *where)
-{
-    char host[256];
-    const char *colon = strrchr(where, ':');
-    const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-    struct addrinfo *found = NULL;
-    int number = 0;
-
-    if (!colon || colon == where || !colon[1] || (size_t)(colon - where) >= sizeof(host))
-        return mpi_error(MPI_ERR_OTHER, "PMI_PORT=%.80s: the launcher sets it to ADDRESS:PORT", where);
-    memcpy(host, where, (size_t)(colon - where));
-    host[colon - where] = '\0';
-    if (getaddrinfo(host, colon + 1, &hints, &found) != 0)
-        return mpi_error(MPI_ERR_OTHER, "PMI_PORT=%.80s: there is no such address", where);
-    for (struct addrinfo *at = found; at && wire_fd < 0; at = at->ai_next) {
-        int fd = socket(at->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-        if (fd >= 0 && connect(fd, at->ai_addr, at->ai_addrlen) == 0)
-            wire_fd = fd;
-        number = errno;
-        if (fd >= 0 && fd != wire_fd)
-            close(fd);
-    }
-    freeaddrinfo(found);
-    if (wire_fd < 0)
-        return mpi_error(MPI_ERR_OTHER, "PMI_PORT=%.80s: it cannot be reached: %s", where, strerror(number));
-    return MPI_SUCCESS;
-}
 
 void wire_close(void)
 {

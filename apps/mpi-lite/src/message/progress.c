@@ -112,7 +112,7 @@ void progress_wait(bool (*done)(void *argument), void *argument)
         }
         if (!mpi_world.crowded) {
             cpu_relax();
-            if (++rounds % ALIVE_ROUNDS == 0 && !pmi_is_used())
+            if (++rounds % ALIVE_ROUNDS == 0 && !pmi_is_used() && !pmi_is_tied())
                 shared_check_alive();
             progress_yield();
             continue;

@@ -548,7 +548,7 @@ static int shared_begin(const struct receiver *given)
     if (error)
         return error;
     places = memory;
-    if (!pmi_is_used())
+    if (!pmi_is_used() && !pmi_is_tied())
         mpi_others_end = others_kill;
     own = &places[mpi_world.node_rank];
     place_fill(own);

@@ -152,7 +152,10 @@ static void connection_close(struct connection *connection)
 
 static _Noreturn void out_failed(const struct connection *out)
 {
-    mpi_abort(1, "the connection to rank %d is broken: %s", out->rank, strerror(errno));
+    const int error = errno;
+
+    pmi_end_await();
+    mpi_abort(1, "the connection to rank %d is broken: %s", out->rank, strerror(error));
 }
 
 static bool would_block(void)
@@ -380,8 +383,10 @@ static bool hello_is_good(struct connection *in)
 /* Handles the end of what a connection receives. This rank may still send on a rank's connection. */
 static void in_ends(struct connection *in)
 {
-    if (in->rank >= 0 && (in->bytes || in->left))
+    if (in->rank >= 0 && (in->bytes || in->left)) {
+        pmi_end_await();
         mpi_abort(1, "rank %d has closed its connection in the middle of a message", in->rank);
+    }
     if (in->rank < 0) {
         connection_close(in);
         return;
