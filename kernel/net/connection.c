@@ -409,12 +409,38 @@ static struct pbuf *charged(const struct connection *connection, struct pbuf *pa
     return copy;
 }
 
+/* Returns whether the header ends with an option's kind. lwIP would read the length after it, where the
+ * packet may end. */
+static bool is_option_cut(const struct pbuf *packet)
+{
+    const unsigned end = TCPH_HDRLEN_BYTES((const struct tcp_hdr *)packet->payload);
+    unsigned at = TCP_HLEN;
+
+    while (at < end) {
+        const uint8_t kind = pbuf_get_at(packet, size_16(at));
+
+        if (kind == LWIP_TCP_OPT_EOL)
+            return false;
+        if (kind == LWIP_TCP_OPT_NOP) {
+            at++;
+            continue;
+        }
+        if (at + 1 == end)
+            return true;
+        const uint8_t length = pbuf_get_at(packet, size_16(at + 1));
+        if (length < 2) /* lwIP reads no further */
+            return false;
+        at += length;
+    }
+    return false;
+}
+
 void network_tcp_input(struct pbuf *packet, struct netif *interface)
 {
     struct tcp_hdr *header = packet->payload;
     struct connection *connection;
 
-    if (packet->len < TCP_HLEN) {
+    if (packet->len < TCP_HLEN || is_option_cut(packet)) {
         pbuf_free(packet);
         return;
     }

@@ -364,6 +364,7 @@ def frames() -> Iterator[bytes]:
     yield step(15, ip(6, tcp(2))) + step(15, ip(6, tcp(16, data=b"hello"))) + step(15, ip(6, tcp(17)))
     selected = b"\x01\x01\x05\x0a" + struct.pack(">II", 3000, 9000)
     yield step(15, ip(6, tcp(2, b"\x04\x02\x01\x01"))) + step(15, ip(6, tcp(16, selected)))
+    yield step(15, ip(6, tcp(0x23, b"\x04\x02\x01\x41"))) * 2  # the header ends before an option's length
     yield step(7, ip(1, b"\x08\0\0\0\0\x01\0\x01" + bytes(32))) + step(7, ip(1, b"\x03\x03\0\0" + bytes(40)))
     yield step(7, ip(2, b"\x11\x0a\0\0\xe0\0\0\x01")) + step(
         15, ip(17, bytes(64), b"\x07\x07\x04" + bytes(5))
