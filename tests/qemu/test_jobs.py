@@ -145,17 +145,18 @@ def test_a_job_ends_with_the_tacetrun_that_was_killed(pair: WaitingNodes) -> Non
 
 def test_a_node_that_runs_a_job_says_so(pair: WaitingNodes) -> None:
     job = pair.start("--bcast", JOBS, "wait")
-    assert job.stdout is not None and job.stdout.readline() == "waits\n"
-    done = pair.tacetrun("--bcast", BUSYBOX, "true")
-    assert done.returncode == LOST, done
-    for node in pair.nodes:
-        found = re.search(rf"{re.escape(node.address)}: busy with job (\d+) of root\n", done.stderr)
-        assert found, done
-        node.wait(f"job {found[1]}: 1 ranks of")
-    waits = pair.start("--wait-for-nodes", "1000", "-i", "none", "--bcast", BUSYBOX, "echo", "waited")
-    assert waits.stderr is not None and "waiting for idle nodes" in waits.stderr.readline()
-    job.send_signal(signal.SIGINT)
-    job.wait(LIMIT_S * slowness())
+    try:
+        assert job.stdout is not None and [job.stdout.readline() for _ in range(2)] == ["waits\n"] * 2
+        for node in pair.nodes:  # alone, so that no other one's answer is enough
+            done = pair.tacetrun("-w", node.address, "--bcast", BUSYBOX, "true")
+            found = re.search(rf"{re.escape(node.address)}: busy with job (\d+) of root\n", done.stderr)
+            assert done.returncode == LOST and found, done
+            node.wait(f"job {found[1]}: 1 ranks of")
+        waits = pair.start("--wait-for-nodes", "1000", "-i", "none", "--bcast", BUSYBOX, "echo", "waited")
+        assert waits.stderr is not None and "waiting for idle nodes" in waits.stderr.readline()
+    finally:
+        job.send_signal(signal.SIGINT)
+        job.wait(LIMIT_S * slowness())
     assert waits.communicate(timeout=LIMIT_S * slowness())[0] == "waited\n" * 2
 
 
