@@ -41,6 +41,7 @@ from tests.beat_frames import (
 )
 from tests.key_frames import KEY_ANSWER, REKEY
 from tests.keys import KEY, MASTER, key_write
+from tests.namespaces import namespace_needed
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICE = ROOT / "build" / "service"
@@ -320,6 +321,7 @@ def play(scene: Callable[[Wire], None], folder: Path) -> None:
 
 def assert_plays(file: str, scene: str, folder: Path) -> None:
     """A test's file plays the scene in a process, with a network and a key of its own."""
+    namespace_needed()
     key_write(folder / "key", MASTER.hex() + "\n")
     inside = ["unshare", "-rn", sys.executable, file, scene, str(folder)]
     ran = subprocess.run(inside, capture_output=True, text=True, timeout=500)

@@ -15,9 +15,9 @@ BEARSSL_CFLAGS := $(BEARSSL_DEFINES) -isystem $(BEARSSL)/inc -iquote $(BEARSSL)/
 # The kernel has no other string.h.
 BEARSSL_KERNEL_CFLAGS := -isystem ports/bearssl/include $(BEARSSL_CFLAGS)
 
-$(BEARSSL)/stamp: ports/bearssl/recipe ports/bearssl/unpack.sh
+$(BEARSSL)/stamp: ports/bearssl/recipe ports/unpack.sh
 	@echo "  PORT    BearSSL, unpacked, not installed"
-	@ports/bearssl/unpack.sh build
+	@ports/unpack.sh bearssl build
 	@touch $@
 
 # Sources and headers that dependencies name, if the folder was removed.

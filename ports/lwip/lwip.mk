@@ -21,9 +21,9 @@ lwip_renamed_init := -Dconnection_window=0xffff
 lwip_renamed_ip4 := $(foreach name,tcp_input udp_input raw_input,-D$(name)=network_$(name)) \
 	-Dnetif_loop_output=network_loop_output
 
-$(LWIP)/stamp: ports/lwip/recipe ports/lwip/unpack.sh
+$(LWIP)/stamp: ports/lwip/recipe ports/unpack.sh
 	@echo "  PORT    lwIP, unpacked, not installed"
-	@ports/lwip/unpack.sh build
+	@ports/unpack.sh lwip build
 	@touch $@
 
 # Sources and headers that dependencies name, if the folder was removed.

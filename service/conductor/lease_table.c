@@ -254,7 +254,8 @@ static void node_answered(struct lease_table *table, struct lease_node *node,
     }
     table->has_heard |= !node->is_heard || node->polls != answer->polls;
     table->has_news |= node->told || (node->has_run && node->is_quiet);
-    node->told = node->has_job ? LEASE_NO_NEWS : node->told == LEASE_SILENT ? LEASE_NO_NEWS : node->told;
+    if (node->has_job || node->told == LEASE_SILENT)
+        node->told = LEASE_NO_NEWS;
     node->is_heard = true;
     node->polls = answer->polls;
     node->last_start = answer->start;

@@ -23,6 +23,7 @@ sys.path.insert(0, str(ROOT))
 from tests.beat_frames import END_BYTES, HEADER, VERSION, ended
 from tests.keys import KEY, MASTER, key_write, node_lines
 from tests.making import made
+from tests.namespaces import namespace_needed
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
 INSIDE = ["unshare", "-rn", sys.executable, __file__]
@@ -114,14 +115,9 @@ def beats_of(frames: list[str]) -> list[dict[str, int]]:
     return found
 
 
-def can_unshare() -> bool:
-    return subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode == 0
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if not can_unshare():
-        pytest.skip("no network namespace without root here (unshare -rn)")
+    namespace_needed()
     made("service")
     path = tmp_path_factory.mktemp("conductor")
     key_write(path / "key", MASTER.hex() + "\n")

@@ -13,14 +13,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from tests.beat_frames import Beat, beat_of
 from tests.keys import MASTER
 from tests.making import made
+from tests.namespaces import namespace_needed
 
 SHIM = Path(__file__).with_name("clock_steps.c")
 INSIDE = ["unshare", "-rn", sys.executable, __file__]
@@ -70,8 +69,7 @@ def inside(folder: Path) -> None:
 
 
 def test_conductor_time_goes_on_whatever_is_done_to_the_clock(tmp_path: Path) -> None:
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode != 0:
-        pytest.skip("no network namespace without root here (unshare -rn)")
+    namespace_needed()
     made("service")
     words = ["gcc", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", tmp_path / "shim.so", SHIM]
     subprocess.run(words, check=True)

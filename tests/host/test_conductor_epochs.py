@@ -27,6 +27,7 @@ from tests.beat_frames import ANSWER, ETHERTYPE, PAYLOAD_AT, SOURCE, Answer, Bea
 from tests.fake_nodes import SERVICE, FakeNode, Wire, assert_plays, play
 from tests.keys import key_write, node_lines
 from tests.making import made
+from tests.namespaces import namespace_needed
 
 SELDOM = ("--rate", "100", "--answer-every", "1000")
 HOUR_NS = 3600 * 10**9
@@ -325,8 +326,7 @@ SCENES = sorted(name.removeprefix("scene_") for name in globals() if name.starts
 
 @pytest.fixture(scope="module")
 def shim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
-        pytest.skip("no network namespace without root here (unshare -rn)")
+    namespace_needed()
     made("service")
     built = tmp_path_factory.mktemp("shim") / "shim.so"
     source = Path(__file__).with_name("clock_steps.c")

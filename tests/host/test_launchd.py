@@ -40,6 +40,7 @@ from tests.keys import key_write, node_lines, ticket
 from tests.launch_client import LIMIT_S, SECRET, Control, Job, reset
 from tests.launchd import BUSYBOX, LAUNCHD, Daemon
 from tests.making import made
+from tests.namespaces import namespace_needed
 
 CPUS = len(os.sched_getaffinity(0))
 EINVAL, ENOSYS = 22, 38
@@ -580,8 +581,7 @@ def scene_beats(conductor: Conductor, daemon: Daemon) -> None:
 
 
 def test_the_conductor_knows_the_node_and_commands_its_ranks(tmp_path: Path) -> None:
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
-        pytest.skip("no network namespace without root here (unshare -rn)")
+    namespace_needed()
     command = ["unshare", "-rn", sys.executable, __file__, str(tmp_path / "keys")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=4 * LIMIT_S)
     assert done.returncode == 0, done.stderr
@@ -601,8 +601,7 @@ def inside(key: str) -> None:
 @pytest.mark.long
 def test_a_tacetrun_that_is_cut_off_has_gone_after_half_a_minute(tmp_path: Path) -> None:
     """Also when the node has just told it something, which its system never acknowledges."""
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
-        pytest.skip("no network namespace without root here (unshare -rn)")
+    namespace_needed()
     command = ["unshare", "-rn", sys.executable, __file__, "--cut-off", str(tmp_path / "end")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S)
     assert done.returncode == 0, done.stderr

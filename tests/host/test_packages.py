@@ -25,7 +25,7 @@ pytestmark = pytest.mark.skipif(not INFO.is_dir(), reason="no Debian: there are 
 FILES = {
     "build": (
         ("libc/tacet-cc", "ports/musl/fetch.sh", "ports/apt.sh", "ports/fetch.py"),
-        ("ports/lwip/unpack.sh", "ports/bearssl/unpack.sh"),
+        ("ports/unpack.sh",),
         ("ports/linux/fetch.sh", "ports/linux/extract.py", "ports/qemu/fetch.sh", "service/service.mk"),
         ("ports/busybox-ppc64/fetch.sh", "kit/kit.mk", "tools/lockstep/lockstep.mk"),
     ),

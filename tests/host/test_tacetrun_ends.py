@@ -22,6 +22,7 @@ import pytest
 from tests.keys import MASTER, TICKET_S, key_write, ticket
 from tests.launch_node import ID, NONCE, PATIENCE_S, STREAMS, Job, Node, processes
 from tests.making import ROOT, made
+from tests.namespaces import namespace_needed
 from tests.tacetrun import (
     EXPIRES,
     TACETRUN,
@@ -154,8 +155,7 @@ os._exit(0)
 
 def cut_off(system: str, *words: str) -> list:
     """A job on a node that is cut off: in a network of its own, whose loopback goes down."""
-    if subprocess.run(["unshare", "-rn", "true"], capture_output=True).returncode:
-        pytest.skip("no network namespace without root here (unshare -rn)")
+    namespace_needed()
     inside = ["unshare", "-rn", sys.executable, "-c", CUT_OFF, ROOT, system, *words]
     done = subprocess.run(inside, capture_output=True, text=True, timeout=PATIENCE_S)
     assert done.returncode == 0, done.stderr
