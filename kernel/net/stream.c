@@ -217,7 +217,7 @@ static bool may_receive(struct connection *connection, unsigned bytes)
     if (!stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes))
         return true;
     if (stream->is_visitor)
-        stream_visitor_dismiss();
+        stream_visitor_dismiss(NULL);
     return false;
 }
 
@@ -256,7 +256,7 @@ static unsigned visitors_from(uint32_t address)
     return count;
 }
 
-void stream_visitor_dismiss(void)
+bool stream_visitor_dismiss(const struct stream *except)
 {
     struct stream *dismissed = NULL;
     unsigned highest = 0;
@@ -265,23 +265,24 @@ void stream_visitor_dismiss(void)
         struct stream *stream = LIST_OWNER(link, stream, visit);
         const unsigned count = visitors_from(stream->connection.ends.remote_address);
 
-        if (count > highest && (stream->listener || stream->connection.pcb)) {
+        if (count > highest && stream != except && (stream->listener || stream->connection.pcb)) {
             dismissed = stream;
             highest = count;
         }
     }
     if (!dismissed)
-        return;
+        return false;
     visit_end(dismissed);
     if (!dismissed->owned || dismissed->listener) {
         stream_dismiss(dismissed);
-        return;
+        return true;
     }
     connection_abort(&dismissed->connection);
     if (!dismissed->reading)
         byte_queue_free(&dismissed->in);
     if (!dismissed->writing)
         byte_queue_free(&dismissed->out);
+    return true;
 }
 
 static struct stream *visitor_make(void)
@@ -290,7 +291,7 @@ static struct stream *visitor_make(void)
     struct stream *stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
 
     if (!stream) {
-        stream_visitor_dismiss();
+        stream_visitor_dismiss(NULL);
         stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
     }
     if (!stream)

@@ -126,10 +126,8 @@ static uint32_t room_find(struct stream *stream, char **to)
 
     NETWORK_PAYER(stream->connection.account);
     uint32_t found = room ? byte_queue_room(&stream->out, to) : 0;
-    if (room && !found && stream->is_visitor) {
-        stream_visitor_dismiss();
+    while (room && !found && stream->is_visitor && stream_visitor_dismiss(stream)) /* one may have little */
         found = byte_queue_room(&stream->out, to);
-    }
     return (uint32_t)smaller(room, found);
 }
 

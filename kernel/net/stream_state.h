@@ -117,10 +117,10 @@ int stream_wait_change(struct stream *stream, uint64_t deadline_ns);
 /* Wakes the threads that wait for the stream, because it has changed. The caller holds the lock. */
 void stream_changed(struct stream *stream);
 
-/* Ends the oldest visitor of the peer that has more than the others: so one host does not keep the others
- * out. Frees its memory; the stream of one that the kernel has accepted stays until the kernel ends it. The
- * caller holds the lock. */
-void stream_visitor_dismiss(void);
+/* Ends the oldest visitor of the peer that has more than the others, but `except`: so one host does not keep
+ * the others out. Frees its memory; the stream of one that the kernel has accepted stays until the kernel
+ * ends it. False: there is none. The caller holds the lock. */
+bool stream_visitor_dismiss(const struct stream *except);
 
 /* Takes the pending error. The caller holds the lock. */
 int stream_error_take(struct stream *stream);
