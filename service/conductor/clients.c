@@ -27,6 +27,7 @@ static struct client {
     unsigned number;    /* 0: the place is free */
     uid_t uid;
     bool waits; /* for an answer */
+    bool has_lease;
     uint64_t heard_ns;
 } clients[CLIENTS_MAX];
 
@@ -59,6 +60,11 @@ static struct client *client_find(unsigned number)
 uint32_t client_uid(unsigned number)
 {
     return client_find(number)->uid;
+}
+
+void client_lease_set(unsigned number, bool has)
+{
+    client_find(number)->has_lease = has;
 }
 
 bool user_has_all_rights(uint32_t uid)
@@ -178,7 +184,7 @@ static struct client *place_find(void)
 
         if (!client->number)
             return client;
-        if (!client->waits && client->number != conductor.holder && !leases_has(client->number) &&
+        if (!client->waits && client->number != conductor.holder && !client->has_lease &&
             (!idle || client->heard_ns < idle->heard_ns))
             idle = client;
     }

@@ -189,9 +189,6 @@ void job_take(const char *request, unsigned client, struct json *answer);
 /* Returns whose job this is; false: none that is open has this number. */
 bool job_owner(uint32_t job, uint32_t *uid);
 
-/* Returns whether the client is the tacetrun of a job. */
-bool leases_has(unsigned client);
-
 /* Ends the job of a client whose connection is closed. */
 void leases_client_gone(unsigned client);
 
@@ -226,6 +223,9 @@ void clients_serve(void);
 
 /* Returns the user of a client that is connected. */
 uint32_t client_uid(unsigned client);
+
+/* Sets whether a client that is connected is the tacetrun of a job: then it keeps its place. */
+void client_lease_set(unsigned client, bool has);
 
 /* Returns whether the user may have any number of connections and jobs: root, or the conductor's own. */
 bool user_has_all_rights(uint32_t uid);

@@ -162,6 +162,7 @@ static void begin(const char *words, unsigned client, struct json *answer)
     }
     if (conductor.state_folder)
         kept(lease_file_job(&table, lease));
+    client_lease_set(client, true);
     access_log(&conductor.peer, "begins job %u", lease->job);
     json_print(answer, "{\"job\": %u}\n", lease->job);
 }
@@ -220,6 +221,7 @@ static void resume(const char *words, unsigned client, struct json *answer)
 
         lease_resume(&table, lease, &now);
         lease->client = client;
+        client_lease_set(client, true);
         why = nodes_read(lease, words);
         nodes_look(lease);
         if (is_new && conductor.state_folder)
@@ -244,6 +246,7 @@ static void end(unsigned client, struct json *answer)
     json_print(answer, "{\"job\": %u}\n", lease->job);
     word_keep("end", lease);
     lease_drop(&table, lease);
+    client_lease_set(client, false);
 }
 
 void job_take(const char *request, unsigned client, struct json *answer)
@@ -267,11 +270,6 @@ bool job_owner(uint32_t job, uint32_t *uid)
     if (lease)
         *uid = lease->uid;
     return lease != NULL;
-}
-
-bool leases_has(unsigned client)
-{
-    return lease_of_client(&table, client) != NULL;
 }
 
 void leases_client_gone(unsigned client)
