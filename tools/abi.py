@@ -57,7 +57,7 @@ FOOTER = """
 ## Processes and threads
 
 A node runs one process for each rank, and a service with the option [`service=`](boot.md). A process may have
-`threads=` threads (default 16) for each of its CPUs. They share these CPUs by their policies, which any
+`threads=` threads (default 128) for each of its CPUs. They share these CPUs by their policies, which any
 process may set:
 
 | policy | which thread runs |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.c: descriptors and open files; see file.h. Each process owns its table, whose lock is held for short
- * loops over the descriptors, and never while a file ends. Runs in system calls, and when a rank starts or
+ * file.c: descriptors and open files; see file.h. Each process owns its table, whose lock is held for a few
+ * steps, and never while a file ends or a page is allocated. Runs in system calls, and when a rank starts or
  * ends.
  */
 #include "fs/file.h"
@@ -12,21 +12,179 @@
 #include "fs/unix_rights.h"
 #include "fs/user_vector.h"
 #include "process/process.h"
+#include "mm/page_pool.h"
 #include "mm/shared_memory.h"
 #include "process/event.h"
+#include "smp/crosscall.h"
+
+#define NUMBER_WORDS (FILE_DESCRIPTORS_MAX / 64)
+
+_Static_assert(NUMBER_WORDS % 64 == 0, "each word of numbers has its bit");
+
+/* ---- Numbers. The caller holds the table's lock ---- */
+
+/* Returns the row of a number, an int, whose upper half is undefined; NULL if it has no row. */
+static struct descriptor *row_of(const struct file_table *table, uint64_t number)
+{
+    const uint32_t n = (uint32_t)number;
+    struct descriptor *page = n < FILE_DESCRIPTORS_MAX ? table->pages[n / DESCRIPTORS_A_PAGE] : NULL;
+
+    return page ? &page[n % DESCRIPTORS_A_PAGE] : NULL;
+}
+
+static void number_take(struct file_table *table, unsigned number)
+{
+    table->taken[number / 64] |= 1ULL << number % 64;
+    if (table->taken[number / 64] == UINT64_MAX)
+        table->full[number / 64 / 64] |= 1ULL << number / 64 % 64;
+}
+
+static void number_free(struct file_table *table, unsigned number)
+{
+    table->taken[number / 64] &= ~(1ULL << number % 64);
+    table->full[number / 64 / 64] &= ~(1ULL << number / 64 % 64);
+}
+
+static bool number_is_taken(const struct file_table *table, unsigned number)
+{
+    return table->taken[number / 64] >> number % 64 & 1;
+}
+
+/* Returns the lowest clear bit of `count` words from `from` on; 64 * count if there is none. */
+static unsigned clear_bit(const uint64_t *words, unsigned count, unsigned from)
+{
+    for (unsigned word = from / 64; word < count; word++, from = 64 * word) {
+        uint64_t clear = ~words[word] & UINT64_MAX << from % 64;
+
+        if (clear)
+            return 64 * word + (unsigned)__builtin_ctzll(clear);
+    }
+    return 64 * count;
+}
+
+/* Returns the lowest free number from `lowest`, which is below FILE_DESCRIPTORS_MAX, on. */
+static unsigned number_lowest(const struct file_table *table, unsigned lowest)
+{
+    unsigned word = lowest / 64, bit = clear_bit(&table->taken[word], 1, lowest % 64);
+
+    if (bit < 64)
+        return 64 * word + bit;
+    word = clear_bit(table->full, NUMBER_WORDS / 64, word + 1);
+    return word < NUMBER_WORDS ? 64 * word + clear_bit(&table->taken[word], 1, 0) : FILE_DESCRIPTORS_MAX;
+}
+
+unsigned descriptor_next(const struct process *process, unsigned lowest)
+{
+    const uint64_t *taken = process->files->taken;
+
+    for (unsigned word = lowest / 64; word < NUMBER_WORDS; word++, lowest = 64 * word) {
+        uint64_t bits = __atomic_load_n(&taken[word], __ATOMIC_RELAXED) & UINT64_MAX << lowest % 64;
+
+        if (bits)
+            return 64 * word + (unsigned)__builtin_ctzll(bits);
+    }
+    return FILE_DESCRIPTORS_MAX;
+}
+
+/* ---- Growing. No locks held ---- */
+
+/* Adds the page with a number's row, unless it is there; -ENOMEM. */
+static int row_add(struct process *process, unsigned number)
+{
+    struct file_table *table = process->files;
+    struct descriptor **place = &table->pages[number / DESCRIPTORS_A_PAGE];
+    uint64_t page;
+
+    if (__atomic_load_n(place, __ATOMIC_ACQUIRE))
+        return 0;
+    page = page_pool_allocate_zeroed(process->vm.pages);
+    if (page == PAGE_POOL_NONE)
+        return -ENOMEM;
+    spin_lock(&table->lock);
+    bool is_first = !*place;
+    if (is_first)
+        __atomic_store_n(place, arch_physical(page), __ATOMIC_RELEASE);
+    spin_unlock(&table->lock);
+    if (!is_first)
+        page_pool_free_zeroed(process->vm.pages, page);
+    return 0;
+}
+
+/* Adds a page of open files. */
+static int files_add(struct process *process)
+{
+    struct file_table *table = process->files;
+    uint64_t memory = page_pool_allocate_zeroed(process->vm.pages);
+    struct file_page *page;
+
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
+    page = arch_physical(memory);
+    for (unsigned i = 0; i + 1 < FILES_A_PAGE; i++)
+        page->files[i].next_free = &page->files[i + 1];
+    SPIN_GUARD(&table->lock);
+    page->files[FILES_A_PAGE - 1].next_free = table->free;
+    table->free = page->files;
+    page->next = table->files;
+    table->files = page;
+    return 0;
+}
+
+int file_table_create(struct process *process)
+{
+    const uint64_t bytes = page_up(sizeof(struct file_table));
+    uint64_t memory = page_pool_allocate(process->vm.pages, bytes, ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
+    process->files = arch_physical(memory);
+    arch_zero(process->files, bytes);
+    if (!row_add(process, 0) && !files_add(process))
+        return 0;
+    process->files = NULL;
+    return -ENOMEM;
+}
+
+/* ---- Descriptors ---- */
 
 struct file *file_get(struct process *process, uint64_t number)
 {
-    uint32_t descriptor = (uint32_t)number; /* an int: the upper half is undefined */
     struct file_table *table = process->files;
 
-    if (descriptor >= FILE_DESCRIPTORS_MAX)
-        return NULL;
     SPIN_GUARD(&table->lock);
-    struct file *file = table->descriptors[descriptor];
+    struct descriptor *row = row_of(table, number);
+    struct file *file = row ? row->file : NULL;
     if (file)
         __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
     return file;
+}
+
+struct file *file_in_table(const struct file_table *table, uint32_t tid)
+{
+    const struct descriptor *row = row_of(table, tid & ~TID_OF_DESCRIPTOR);
+
+    return row ? row->file : NULL;
+}
+
+/* Reserves the lowest free number from `lowest` on; -EMFILE, -ENOMEM. */
+static int number_reserve(struct process *process, unsigned lowest)
+{
+    struct file_table *table = process->files;
+    const uint64_t limit = process_soft_limit(process, LIMIT_FILES);
+    int error = lowest < limit ? 0 : -EMFILE;
+
+    while (!error) {
+        spin_lock(&table->lock);
+        unsigned number = number_lowest(table, lowest);
+        bool fits = number < limit, has_row = fits && row_of(table, number);
+        if (has_row)
+            number_take(table, number);
+        spin_unlock(&table->lock);
+        if (has_row)
+            return (int)number;
+        error = fits ? row_add(process, number) : -EMFILE;
+    }
+    return error;
 }
 
 /* Releases the locks that `owner` has on a file. */
@@ -40,9 +198,11 @@ static void locks_release(struct file *file, const void *owner)
     event_notify_shared(file->inode);
 }
 
-/* Ends a file after its last reference was dropped: its row of the table is free again. */
+/* Ends a file after its last reference was dropped: its row of the table is free again, and a number that was
+ * reserved for it. */
 static void file_end(struct file *file)
 {
+    struct file_table *table = file->process->files;
     struct tree *tree = file->process->tree;
 
     if (file->operations && file->operations->release)
@@ -53,7 +213,12 @@ static void file_end(struct file *file)
         inode_drop(tree, file->inode);
         shared_memory_reclaim();
     }
-    __atomic_store_n(&file->in_use, false, __ATOMIC_RELEASE);
+    SPIN_GUARD(&table->lock);
+    if (file->reserved >= 0)
+        number_free(table, (unsigned)file->reserved);
+    file->next_free = table->free;
+    table->free = file;
+    table->file_count--;
 }
 
 void file_put(struct file *file)
@@ -64,18 +229,17 @@ void file_put(struct file *file)
 
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec)
 {
+    const int number = file->reserved >= 0 ? file->reserved : number_reserve(process, lowest);
     struct file_table *table = process->files;
 
+    if (number < 0)
+        return number;
+    if (file->reserved >= 0)
+        file->reserved = -1; /* only the thread that has made it knows it yet */
+    __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
     SPIN_GUARD(&table->lock);
-    for (unsigned d = lowest; d < FILE_DESCRIPTORS_MAX; d++) {
-        if (table->descriptors[d])
-            continue;
-        table->descriptors[d] = file;
-        table->close_on_exec[d] = close_on_exec;
-        __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
-        return (int)d;
-    }
-    return -EMFILE;
+    *row_of(table, (unsigned)number) = (struct descriptor){ file, close_on_exec };
+    return number;
 }
 
 /* Drops a descriptor's reference. Closing any descriptor of a file releases all POSIX locks that the process
@@ -92,60 +256,107 @@ static void descriptor_release(struct process *process, struct file *file)
     file_put(file);
 }
 
-void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec)
+int file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec)
 {
     struct file_table *table = process->files;
+    int error = row_add(process, descriptor);
 
-    __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
+    if (error)
+        return error;
     spin_lock(&table->lock);
-    struct file *old = table->descriptors[descriptor];
-    table->descriptors[descriptor] = file;
-    table->close_on_exec[descriptor] = close_on_exec;
+    if (file->reserved >= 0) {
+        number_free(table, (unsigned)file->reserved);
+        file->reserved = -1;
+    }
+    struct descriptor *row = row_of(table, descriptor);
+    struct file *old = row->file;
+    bool is_busy = !old && number_is_taken(table, descriptor);
+    if (!is_busy) {
+        *row = (struct descriptor){ file, close_on_exec };
+        number_take(table, descriptor);
+        __atomic_fetch_add(&file->references, 1, __ATOMIC_RELAXED);
+    }
     spin_unlock(&table->lock);
     if (old)
         descriptor_release(process, old);
+    return is_busy ? -EBUSY : 0;
+}
+
+bool *file_close_on_exec(struct process *process, uint64_t descriptor)
+{
+    return &row_of(process->files, descriptor)->close_on_exec;
+}
+
+/* ---- Open files ---- */
+
+/* Takes a row without an open file; NULL if there is none yet, or as many files as there may be. */
+static struct file *row_take(struct file_table *table)
+{
+    SPIN_GUARD(&table->lock);
+    struct file *file = table->file_count < FILES_MAX ? table->free : NULL;
+
+    if (file) {
+        table->free = file->next_free;
+        table->file_count++;
+    }
+    return file;
+}
+
+/* Makes one open file, as files_allocate. */
+static int file_create(struct process *process, struct file **out)
+{
+    struct file_table *table = process->files;
+    struct file *file;
+
+    while (!(file = row_take(table))) {
+        if (__atomic_load_n(&table->file_count, __ATOMIC_RELAXED) >= FILES_MAX)
+            return -ENFILE;
+        if (files_add(process))
+            return -ENOMEM;
+    }
+    *file = (struct file){
+        .process = process,
+        .references = 1,
+        .serial =
+            (uint64_t)process->rank << 40 | __atomic_add_fetch(&table->last_serial, 1, __ATOMIC_RELAXED),
+    };
+    const int number = file->reserved = number_reserve(process, 0);
+    if (number < 0)
+        file_put(file);
+    *out = file;
+    return number < 0 ? number : 0;
+}
+
+int files_allocate(struct process *process, struct file **files, unsigned count)
+{
+    unsigned made = 0;
+    int error = 0;
+
+    for (; made < count && !error; made += !error)
+        error = file_create(process, &files[made]);
+    while (error && made > 0)
+        file_put(files[--made]);
+    return error;
 }
 
 struct file *file_allocate(struct process *process)
 {
-    struct file_table *table = process->files;
+    struct file *file = NULL;
 
-    SPIN_GUARD(&table->lock);
-    for (unsigned i = 0; i < FILES_MAX; i++) {
-        struct file *file = &table->files[i];
-
-        if (__atomic_load_n(&file->in_use, __ATOMIC_ACQUIRE))
-            continue;
-        *file = (struct file){
-            .process = process,
-            .references = 1,
-            .in_use = true,
-            .serial = (uint64_t)process->rank << 40 | ++table->last_serial,
-        };
-        return file;
-    }
-    return NULL;
-}
-
-int files_allocate(struct process *process, struct file *files[2])
-{
-    files[0] = file_allocate(process);
-    files[1] = files[0] ? file_allocate(process) : NULL;
-    if (files[0] && !files[1])
-        file_put(files[0]);
-    return files[1] ? 0 : -EMFILE;
+    return files_allocate(process, &file, 1) ? NULL : file;
 }
 
 int file_close(struct process *process, uint64_t number)
 {
-    uint32_t descriptor = (uint32_t)number;
     struct file_table *table = process->files;
 
-    if (descriptor >= FILE_DESCRIPTORS_MAX)
-        return -EBADF;
     spin_lock(&table->lock);
-    struct file *file = table->descriptors[descriptor];
-    table->descriptors[descriptor] = NULL;
+    struct descriptor *row = row_of(table, number);
+    struct file *file = row ? row->file : NULL;
+    if (file) {
+        row->file = NULL;
+        number_free(table, (uint32_t)number);
+    }
     spin_unlock(&table->lock);
     if (!file)
         return -EBADF;
@@ -155,8 +366,10 @@ int file_close(struct process *process, uint64_t number)
 
 void files_close(struct process *process)
 {
-    for (unsigned d = 0; d < FILE_DESCRIPTORS_MAX; d++)
+    for (unsigned d = 0; (d = descriptor_next(process, d)) < FILE_DESCRIPTORS_MAX; d++) {
         file_close(process, d);
+        crosscall_serve();
+    }
     if (process->messages)
         file_put(process->messages);
     unix_rights_abandon(process);

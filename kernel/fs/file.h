@@ -62,13 +62,14 @@ struct file {
     unsigned in_flight; /* references of these that are in messages not received yet (SCM_RIGHTS) */
     uint32_t mode;      /* S_IFMT bits and permissions, for stat */
     unsigned device;    /* which stream or device */
-    bool in_use;
-    bool is_terminal; /* a standard stream that is the console */
-    uint8_t claim;    /* file_offset_claim */
-    bool has_locks;   /* it has, or had, locks of flock or of its open file description */
-    uint64_t serial;  /* different from that of every other file that was ever opened; not 0 */
-    union {           /* what its kind of file keeps */
-        void *object; /* a pipe, a socket, a set of polled files */
+    int32_t reserved;   /* the number that file_install will give it; -1: none, or it has a descriptor */
+    bool is_terminal;   /* a standard stream that is the console */
+    uint8_t claim;      /* file_offset_claim */
+    bool has_locks;     /* it has, or had, locks of flock or of its open file description */
+    uint64_t serial;    /* different from that of every other file that was ever opened; not 0 */
+    union {             /* what its kind of file keeps */
+        void *object;   /* a pipe, a socket, a set of polled files */
+        struct file *next_free; /* of a row without an open file */
         struct {
             char *bytes;
             uint64_t size, capacity;
@@ -84,16 +85,47 @@ struct file {
 
 #define FILES_MAX (FILE_DESCRIPTORS_MAX + 1) /* process.messages may have no descriptor */
 
+struct descriptor {
+    struct file *file; /* NULL: closed, or reserved */
+    bool close_on_exec;
+};
+
+#define DESCRIPTORS_A_PAGE (ARCH_PAGE / sizeof(struct descriptor))
+#define FILES_A_PAGE       ((ARCH_PAGE - sizeof(void *)) / sizeof(struct file))
+
+struct file_page {
+    struct file_page *next;
+    struct file files[FILES_A_PAGE];
+};
+
+/*
+ * A table grows by pages of its process's slice, and keeps them. A number is free, reserved (its bit of
+ * `taken` is set, but it has no file yet) or open:
+ *
+ *      free -> reserved    files_allocate, for the file that it makes
+ *      reserved -> open    file_install, of that file
+ *      reserved -> free    the file ends without a descriptor
+ *      free -> open        file_install_at; file_install of a file that has a descriptor
+ *      open -> free        file_close
+ *
+ * So a call that makes a file fails for want of a number before it has done anything.
+ */
 struct file_table {
     struct spinlock lock;
-    struct file *descriptors[FILE_DESCRIPTORS_MAX];
-    bool close_on_exec[FILE_DESCRIPTORS_MAX];
+    struct descriptor *pages[FILE_DESCRIPTORS_MAX / DESCRIPTORS_A_PAGE]; /* NULL: none was needed yet */
+    uint64_t taken[FILE_DESCRIPTORS_MAX / 64];                           /* a bit for each number */
+    uint64_t full[FILE_DESCRIPTORS_MAX / 64 / 64];                       /* a bit for each word of these */
+    struct file_page *files;
+    struct file *free; /* rows of these without an open file */
+    unsigned file_count;
     uint64_t last_serial;
     unsigned in_flight;          /* files that the process has sent and no process has received yet */
     struct rights *rights_ended; /* unix_rights.c */
     bool rights_ending;
-    struct file files[FILES_MAX];
 };
+
+/* Gives a process that has no thread yet its table, with memory for its first files; -ENOMEM. */
+int file_table_create(struct process *process);
 
 /* Returns the open file of a descriptor, with one more reference, or NULL. */
 struct file *file_get(struct process *process, uint64_t descriptor);
@@ -108,15 +140,27 @@ static inline void file_reference_end(struct file *const *file)
         file_put(*file);
 }
 
-/* Returns an unused open file with one reference, the caller's; NULL if all are in use. */
-struct file *file_allocate(struct process *process);
-int files_allocate(struct process *process, struct file *files[2]); /* two, or none and -EMFILE */
+/* Makes open files with one reference each, the caller's, and reserves a descriptor for each: all, or none
+ * and -EMFILE (the soft limit), -ENFILE (files without descriptors fill the table), -ENOMEM. */
+int files_allocate(struct process *process, struct file **files, unsigned count);
+struct file *file_allocate(struct process *process); /* one; NULL on any error */
 
-/* Makes the lowest free descriptor from `lowest` on refer to `file`, with one more reference; -EMFILE. */
+/* Makes a file's reserved descriptor refer to it, or, if it has one already, the lowest free one from
+ * `lowest` on, with one more reference; -EMFILE, -ENOMEM. */
 int file_install(struct process *process, struct file *file, unsigned lowest, bool close_on_exec);
 
-/* Makes this descriptor, below FILE_DESCRIPTORS_MAX, refer to `file` instead of its old file, as dup2. */
-void file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec);
+/* Makes this descriptor, below FILE_DESCRIPTORS_MAX, refer to `file` instead of its old file, as dup2;
+ * -ENOMEM, or -EBUSY if it is reserved for a file that another thread makes. */
+int file_install_at(struct process *process, struct file *file, unsigned descriptor, bool close_on_exec);
+
+/* Returns the open file of a path_lookup.tid, without a reference. The caller holds the table's lock. */
+struct file *file_in_table(const struct file_table *table, uint32_t tid);
+
+/* Returns where it stands that a descriptor is to be closed on exec. The caller has seen it open. */
+bool *file_close_on_exec(struct process *process, uint64_t descriptor);
+
+/* Returns the lowest number from `lowest` on that is open or reserved; FILE_DESCRIPTORS_MAX: none. */
+unsigned descriptor_next(const struct process *process, unsigned lowest);
 
 int file_close(struct process *process, uint64_t descriptor);
 
@@ -193,8 +237,12 @@ bool file_is_pipe(const struct file *file);
 /* Returns the number of bytes that can be read. */
 int32_t pipe_unread(struct file *file);
 
-/* Sends SIGPIPE to the calling thread, as sockets do, too. */
-void broken_pipe_signal(void);
+/* Sends the calling thread a signal because of its call: SIGPIPE, as sockets do, too; SIGXFSZ. */
+void caller_signal(int signal);
+
+/* Cuts a write of *bytes at `offset` of a regular file at RLIMIT_FSIZE. -EFBIG at the limit, with SIGXFSZ.
+ * tree_file.c */
+int file_bytes_limit(uint64_t offset, uint64_t *bytes);
 
 /* ---- Others ---- */
 

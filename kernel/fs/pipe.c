@@ -20,10 +20,9 @@ static bool writes(const struct file *file)
     return file->flags & O_WRONLY;
 }
 
-void broken_pipe_signal(void)
+void caller_signal(int signal)
 {
-    const struct signal_info info = { .signal = SIGNAL_PIPE,
-                                      .sender = { .pid = (uint32_t)arch_process()->pid } };
+    const struct signal_info info = { .signal = signal, .sender = { .pid = (uint32_t)arch_process()->pid } };
 
     signal_send(arch_process(), arch_thread(), &info, NULL);
 }

@@ -68,7 +68,7 @@ int64_t socket_send(struct file *file, struct socket_message *message)
         return -EOPNOTSUPP;
     int64_t result = socket->operations->send(file, message);
     if (result == -EPIPE && socket->type == SOCK_STREAM && !(message->flags & MSG_NOSIGNAL))
-        broken_pipe_signal();
+        caller_signal(SIGNAL_PIPE);
     return socket_interrupted(result, &socket->send_limit_ns);
 }
 

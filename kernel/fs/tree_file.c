@@ -63,6 +63,18 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
     return put;
 }
 
+int file_bytes_limit(uint64_t offset, uint64_t *bytes)
+{
+    const uint64_t limit = process_soft_limit(arch_process(), LIMIT_FILE_BYTES);
+
+    if (*bytes > 0 && offset >= limit) {
+        caller_signal(SIGNAL_XFSZ);
+        return -EFBIG;
+    }
+    *bytes = smaller(*bytes, limit - offset);
+    return 0;
+}
+
 /* Appends a vector. Claims the place of all of it first, then copies it there, while other writers append
  * after it. */
 int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset)

@@ -10,6 +10,7 @@
 #include "arch.h"
 #include "lib/errno.h"
 #include "process/process.h"
+#include "smp/crosscall.h"
 
 _Static_assert(sizeof(struct rights) <= ARCH_PAGE, "the files of one message stand in a page");
 
@@ -22,8 +23,10 @@ static int file_add(struct rights *rights, uint64_t descriptor)
         return -EBADF;
     __atomic_fetch_add(&file->in_flight, 1, __ATOMIC_RELAXED);
     rights->files[rights->count++] = file;
-    return __atomic_fetch_add(&table->in_flight, 1, __ATOMIC_RELAXED) < FILE_DESCRIPTORS_MAX ? 0
-                                                                                             : -ETOOMANYREFS;
+    return __atomic_fetch_add(&table->in_flight, 1, __ATOMIC_RELAXED) <
+                   process_soft_limit(rights->sender, LIMIT_FILES)
+               ? 0
+               : -ETOOMANYREFS;
 }
 
 int rights_create(uint64_t address, uint64_t count, struct rights **out)
@@ -123,18 +126,25 @@ void rights_put_all(struct rights *first)
     }
 }
 
+/* Drops what was sent to a socket if all its references are in flight. */
+static void rights_abandon(struct file *file)
+{
+    unsigned references = __atomic_load_n(&file->references, __ATOMIC_ACQUIRE);
+
+    /* Holds a reference, so that no other thread ends the file meanwhile. */
+    if (references == 0 || references != __atomic_load_n(&file->in_flight, __ATOMIC_ACQUIRE) ||
+        !__atomic_compare_exchange_n(&file->references, &references, references + 1, false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        return;
+    rights_put_all(unix_rights_take(file));
+    file_put(file);
+}
+
 void unix_rights_abandon(struct process *process)
 {
-    for (unsigned i = 0; i < FILES_MAX; i++) {
-        struct file *file = &process->files->files[i];
-        unsigned references = __atomic_load_n(&file->references, __ATOMIC_ACQUIRE);
-
-        /* Holds a reference, so that no other thread ends the file meanwhile. */
-        if (references == 0 || references != __atomic_load_n(&file->in_flight, __ATOMIC_ACQUIRE) ||
-            !__atomic_compare_exchange_n(&file->references, &references, references + 1, false,
-                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-            continue;
-        rights_put_all(unix_rights_take(file));
-        file_put(file);
+    for (struct file_page *page = process->files->files; page; page = page->next) {
+        for (unsigned i = 0; i < FILES_A_PAGE; i++)
+            rights_abandon(&page->files[i]);
+        crosscall_serve();
     }
 }

@@ -554,7 +554,7 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, unsigned type,
         }
     } while (put >= 0);
     if (put == -EPIPE && !file_is_socket(file))
-        broken_pipe_signal();
+        caller_signal(SIGNAL_PIPE);
     return done ? done : put;
 }
 

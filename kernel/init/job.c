@@ -216,13 +216,8 @@ _Noreturn static void rank_fail(struct process *process, const struct message *w
 /* Gives a process its working directory and its open standard streams. */
 static int files_open(struct process *process, struct message *why)
 {
-    const uint64_t bytes = page_up(sizeof(struct file_table));
-    uint64_t memory = page_pool_allocate(process->vm.pages, bytes, ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
+    if (file_table_create(process))
         return message_set(why, -ENOMEM, "no memory for the open files of %s", process->title);
-    process->files = arch_physical(memory);
-    arch_zero(process->files, bytes);
     process->tree = job.tree;
     process->directory = job.directory;
     spin_lock(&job.tree->lock);

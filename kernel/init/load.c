@@ -268,6 +268,7 @@ static int stack_map(struct process *process, uint64_t bytes, struct message *wh
                            bytes / 1024, process->pages.free_bytes / 1024);
     process->stack_low = low;
     process->stack_high = STACK_TOP;
+    process->limits[LIMIT_STACK] = (struct linux_rlimit){ STACK_TOP - low, STACK_TOP - low };
     return 0;
 }
 

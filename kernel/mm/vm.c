@@ -9,7 +9,7 @@
 
 int vm_create(struct vm *vm, struct page_pool *pages)
 {
-    *vm = (struct vm){ .pages = pages };
+    *vm = (struct vm){ .pages = pages, .limit_bytes = UINT64_MAX };
     return arch_space_create(&vm->space, pages);
 }
 
@@ -123,6 +123,8 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
     area.end = area.start + bytes;
     uint64_t own_bytes = area.rights && !area.object ? bytes : 0;
 
+    if (!limit_allows(vm, own_bytes))
+        return -ENOMEM;
     error = areas_reserve(vm, 3);
     if (!error && (flags & VM_FIXED) && !range_free(vm, area.start, area.end))
         error = range_replace(vm, area.start, area.end,
@@ -230,7 +232,7 @@ static int range_back_all(struct vm *vm, uint64_t start, uint64_t end, unsigned 
 
     for (const struct vm_area *area = first; area && area->start < end; area = area_next(vm, area))
         needed += range_back_bytes(vm, area->start, area->end, area);
-    if (!page_pool_reserve(vm->pages, needed, 0))
+    if (!limit_allows(vm, needed) || !page_pool_reserve(vm->pages, needed, 0))
         return -ENOMEM;
     for (const struct vm_area *area = first; area && area->start < end && !error; area = area_next(vm, area))
         error = range_back(vm, area->start, area->end, area, rights);

@@ -57,6 +57,7 @@ struct vm {
     unsigned area_page_count, spare_areas; /* pages of descriptors; unused ones in them */
     uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;
+    uint64_t limit_bytes; /* most that the slice may have allocated when memory is to be backed: RLIMIT_AS */
 };
 
 enum vm_map_flags {

@@ -82,6 +82,14 @@ uint64_t tables_bytes_max(uint64_t start, uint64_t end);
 
 /* ---- vm.c ---- */
 
+/* Returns whether the program may take so many bytes more of its slice. */
+static inline bool limit_allows(const struct vm *vm, uint64_t bytes)
+{
+    const uint64_t used = vm->pages->total_bytes - page_pool_free_bytes(vm->pages);
+
+    return bytes == 0 || (bytes <= vm->limit_bytes && used <= vm->limit_bytes - bytes);
+}
+
 /* Splits areas and pages at both ends of a range, so that operations on it touch nothing else and need no
  * memory to split a page. */
 int range_isolate(struct vm *vm, uint64_t start, uint64_t end);

@@ -60,6 +60,8 @@ static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t ol
 
     if (!range_valid(to, new_bytes) || (to < from + old_bytes && from < end))
         return -EINVAL;
+    if (model->rights && !model->object && !limit_allows(vm, new_bytes - keep))
+        return -ENOMEM;
     /* move_to counts the tables around the end of the moved part twice: one a level. */
     needed = tables_bytes_max(to, end) + 4 * ARCH_PAGE;
     needed += model->rights && !model->object ? new_bytes - keep : 0;

@@ -17,7 +17,6 @@
 
 #define detail(...)     process_report(REPORT_DETAIL, __VA_ARGS__)
 #define STATUS_SIGNALED 128
-#define RESOURCES       16 /* that getrlimit numbers */
 
 unsigned process_rank_count;
 struct credentials process_credentials;
@@ -33,6 +32,26 @@ static const char *base_name(const char *path)
         if (*c == '/' && c[1])
             name = c + 1;
     return name;
+}
+
+/* Sets the limits of a new process. The stack's follows when it is mapped (init/load.c). */
+static void limits_begin(struct process *process)
+{
+    const uint64_t slice_bytes = process->pages.total_bytes;
+    const struct {
+        uint64_t limit, soft, hard;
+    } known[] = {
+        { LIMIT_DATA, slice_bytes, slice_bytes }, /* what has rights; the rest costs nothing */
+        { LIMIT_MEMORY, slice_bytes, slice_bytes },
+        { LIMIT_CORE, 0, 0 },
+        { LIMIT_THREADS, threads_max(&process->cpus), threads_max(&process->cpus) },
+        { LIMIT_FILES, FILE_DESCRIPTORS_SOFT, FILE_DESCRIPTORS_MAX },
+        { LIMIT_SIGNALS, SIGNAL_ENTRIES, SIGNAL_ENTRIES },
+    };
+
+    memset(process->limits, 0xff, sizeof(process->limits)); /* RLIM_INFINITY */
+    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        process->limits[known[i].limit] = (struct linux_rlimit){ known[i].soft, known[i].hard };
 }
 
 int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
@@ -60,6 +79,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, const struct
     process->cpus = *cpus;
     process->pid = PID_FIRST + rank;
     process->umask = 022;
+    limits_begin(process);
     format_text(process->name, sizeof(process->name), "%s", base_name(name));
     if (vm_create(&process->vm, &process->pages))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
@@ -195,36 +215,22 @@ struct process *process_of_memory(uint64_t physical)
 
 /* ---- Limits ---- */
 
-/* Returns a limit, which is soft and hard alike. */
-static uint64_t limit_of(const struct process *process, uint32_t resource)
+int process_limit(uint64_t resource, struct linux_rlimit *limit, const struct linux_rlimit *to)
 {
-    enum { DATA = 2, STACK = 3, CORE = 4, PROCESSES = 6, FILES = 7, ADDRESS_SPACE = 9, SIGNALS = 11 };
+    struct process *process = arch_process();
+    const uint32_t which = (uint32_t)resource;
 
-    switch (resource) {
-    case DATA:
-    case ADDRESS_SPACE: /* what has rights; the rest costs nothing, and is not counted */
-        return process->pages.total_bytes;
-    case STACK:
-        return process->stack_high - process->stack_low;
-    case CORE:
+    if (which >= LIMITS || (to && to->soft > to->hard))
+        return -EINVAL;
+    SPIN_GUARD(&process->lock);
+    *limit = process->limits[which];
+    if (!to)
         return 0;
-    case PROCESSES:
-        return cpu_mask_count(&process->cpus);
-    case SIGNALS:
-        return SIGNAL_ENTRIES;
-    case FILES:
-        return FILE_DESCRIPTORS_MAX;
-    default:
-        return RLIM_INFINITY;
-    }
-}
-
-int process_limit(uint64_t resource, struct linux_rlimit *limit)
-{
-    uint64_t value = limit_of(arch_process(), (uint32_t)resource);
-
-    *limit = (struct linux_rlimit){ value, value };
-    return (uint32_t)resource < RESOURCES ? 0 : -EINVAL;
+    if (to->hard > limit->hard)
+        return -EPERM;
+    process->limits[which] = *to;
+    process->vm.limit_bytes = smaller(process->limits[LIMIT_DATA].soft, process->limits[LIMIT_MEMORY].soft);
+    return 0;
 }
 
 /* ---- Reports ---- */

@@ -32,7 +32,22 @@
  * other lines each time, DETAIL without the rank and the program's name. */
 enum report { REPORT_END = 640, REPORT_DETAIL };
 
-#define FILE_DESCRIPTORS_MAX 256 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
+#define FILE_DESCRIPTORS_MAX  65536 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
+#define FILE_DESCRIPTORS_SOFT 1024
+
+/* What setrlimit limits, by Linux's numbers; LIMIT_… are those that the kernel itself looks at. */
+enum limit {
+    LIMIT_CPU_S = 0,
+    LIMIT_FILE_BYTES = 1,
+    LIMIT_DATA = 2,
+    LIMIT_STACK = 3,
+    LIMIT_CORE = 4,
+    LIMIT_THREADS = 6,
+    LIMIT_FILES = 7,
+    LIMIT_MEMORY = 9,
+    LIMIT_SIGNALS = 11,
+    LIMITS = 16
+};
 
 struct file;
 struct file_table;
@@ -95,6 +110,7 @@ struct process {
     const char *program_path;
     struct process_image image;
     char name[PROCESS_NAME_BYTES];
+    struct linux_rlimit limits[LIMITS]; /* `lock` guards changes; soft ones are read without it */
     uint32_t umask;
     int nice;                       /* kept for programs that read it back; no effect on turns */
     uint64_t stack_low, stack_high; /* the main stack */
@@ -120,9 +136,15 @@ extern struct credentials process_credentials;
 int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
                    const char *name, struct process **out, struct message *why);
 
-/* Gets a limit of this CPU's process by Linux's RLIMIT_ number (getrlimit(2)), soft and hard alike; -EINVAL
- * for unknown numbers. Limits follow from what a rank was given when it started, and cannot be changed. */
-int process_limit(uint64_t resource, struct linux_rlimit *limit);
+/* Gets a limit of this CPU's process by Linux's RLIMIT_ number (getrlimit(2)), and, unless `to` is NULL,
+ * changes it. A hard limit can only be lowered: it says what the rank was given when it started. -EINVAL for
+ * unknown numbers and a soft limit above the hard one; -EPERM. */
+int process_limit(uint64_t resource, struct linux_rlimit *limit, const struct linux_rlimit *to);
+
+static inline uint64_t process_soft_limit(const struct process *process, enum limit limit)
+{
+    return __atomic_load_n(&process->limits[limit].soft, __ATOMIC_RELAXED);
+}
 
 /* Returns the CPU time of all its threads, ended ones included. */
 struct cpu_time process_time(struct process *process);

@@ -16,7 +16,7 @@
 #include "process/process.h"
 #include "time/clock.h"
 
-#define THREADS_A_CPU_DEFAULT 16
+#define THREADS_A_CPU_DEFAULT 128
 #define THREADS_A_CPU_MAX     1024
 
 /* A thread's memory: a page that faults, its kernel stack, its structure. It belongs to the process, and is
@@ -179,7 +179,7 @@ static uint32_t tid_next(void)
 static bool thread_count_up(struct process *process)
 {
     SPIN_GUARD(&process->lock);
-    if (process->ending || process->thread_count >= threads_max(&process->cpus))
+    if (process->ending || process->thread_count >= process_soft_limit(process, LIMIT_THREADS))
         return false;
     process->thread_count++;
     return true;

@@ -7,7 +7,9 @@
 #include "lib/errno.h"
 #include "fs/unix_socket.h"
 #include "process/process.h"
+#include "mm/page.h"
 #include "net/interface_facts.h"
+#include "smp/crosscall.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
@@ -40,8 +42,9 @@ long sys_pipe2(uint64_t buffer, uint64_t flags)
 
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK))
         return -EINVAL;
-    if (files_allocate(arch_process(), ends))
-        return -EMFILE;
+    int error = files_allocate(arch_process(), ends, 2);
+    if (error)
+        return error;
     return ends_install(pipe_create(ends, (unsigned)flags), ends, buffer, flags & O_CLOEXEC);
 }
 
@@ -52,9 +55,10 @@ long sys_eventfd2(uint64_t value, uint64_t flags)
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
         return -EINVAL;
 
-    FILE_REFERENCE file = file_allocate(process);
-    if (!file)
-        return -EMFILE;
+    FILE_REFERENCE file = NULL;
+    int error = files_allocate(process, &file, 1);
+    if (error)
+        return error;
     eventfd_initialise(file, (uint32_t)value, (unsigned)flags);
     return file_install(process, file, 0, flags & O_CLOEXEC);
 }
@@ -69,25 +73,31 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
     last = (uint32_t)last;
     if (first > last || ((uint32_t)flags & ~(uint32_t)(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)))
         return -EINVAL;
-    for (uint64_t d = first; d <= last && d < FILE_DESCRIPTORS_MAX; d++) {
+    last = smaller(last, FILE_DESCRIPTORS_MAX - 1);
+    for (; first <= last && (first = descriptor_next(process, (unsigned)first)) <= last; first++) {
         if (flags & CLOSE_RANGE_CLOEXEC)
-            process->files->close_on_exec[d] = true;
+            *file_close_on_exec(process, first) = true;
         else
-            file_close(process, d);
+            file_close(process, first);
+        crosscall_serve();
     }
     return 0;
 }
 
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 {
-    FILE_REFERENCE file = file_get(arch_process(), from);
+    struct process *process = arch_process();
+    FILE_REFERENCE file = file_get(process, from);
 
     to = (uint32_t)to;
-    if (!file || to >= FILE_DESCRIPTORS_MAX)
+    if (!file)
         return -EBADF;
-    if (to != (uint32_t)from) /* else nothing changes, as dup2 allows */
-        file_install_at(arch_process(), file, (unsigned)to, close_on_exec);
-    return (long)to;
+    if (to == (uint32_t)from)
+        return (long)to; /* nothing changes, as dup2 allows */
+    if (to >= process_soft_limit(process, LIMIT_FILES))
+        return -EBADF;
+    int error = file_install_at(process, file, (unsigned)to, close_on_exec);
+    return error ? error : (long)to;
 }
 
 long sys_dup3(uint64_t from, uint64_t to, uint64_t flags)
@@ -111,7 +121,6 @@ static long flags_set(struct file *file, uint64_t flags)
 long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument)
 {
     struct process *process = arch_process();
-    bool *close_on_exec = &process->files->close_on_exec[(uint32_t)descriptor % FILE_DESCRIPTORS_MAX];
     FILE_REFERENCE file = file_get(process, descriptor);
 
     if (!file)
@@ -119,13 +128,13 @@ long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument
     switch (command) {
     case F_DUPFD:
     case F_DUPFD_CLOEXEC:
-        if (argument >= FILE_DESCRIPTORS_MAX)
+        if ((uint32_t)argument >= process_soft_limit(process, LIMIT_FILES))
             return -EINVAL;
         return file_install(process, file, (unsigned)argument, command == F_DUPFD_CLOEXEC);
     case F_GETFD:
-        return *close_on_exec;
+        return *file_close_on_exec(process, descriptor);
     case F_SETFD:
-        *close_on_exec = argument & 1;
+        *file_close_on_exec(process, descriptor) = argument & 1;
         return 0;
     case F_GETFL:
         return (long)file->flags;
@@ -225,7 +234,7 @@ long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64
     switch (request) {
     case FIOCLEX:
     case FIONCLEX:
-        arch_process()->files->close_on_exec[descriptor] = request == FIOCLEX;
+        *file_close_on_exec(arch_process(), descriptor) = request == FIOCLEX;
         return 0;
     case FIONBIO:
         if (user_read(&on, argument, sizeof(on)))

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * sys_epoll.c: sets of files that the kernel keeps for a program: epoll(7). A set is a table in its process's
- * memory with a row for each descriptor, so it cannot be full. A row belongs to the file that its descriptor
- * meant when it was added: after the descriptor is closed, or means another file, the row is void. The wait
- * itself is in sys_poll.c.
+ * memory with a row for each descriptor, which grows by a page of rows at a time. A row belongs to the file
+ * that its descriptor meant when it was added: after the descriptor is closed, or means another file, the row
+ * is void. The wait itself is in sys_poll.c.
  *
  * An edge-triggered row reports what is ready when that is new, or when the file has been active since the
  * row's last report.
@@ -32,19 +32,27 @@ struct row {
     uint64_t data;
 };
 
+#define ROWS_A_PAGE (ARCH_PAGE / sizeof(struct row))
+#define ROW_PAGES   (FILE_DESCRIPTORS_MAX / ROWS_A_PAGE + 1)
+
 struct epoll {
     struct spinlock lock; /* guards the rows; taken with no lock held; a socket's may be taken under it */
     uint32_t next;        /* where the next scan begins, so that no file is always last */
     uint64_t scanned_ns;  /* when the set was last scanned as a file */
     unsigned ready;       /* its readiness at that time */
     uint64_t events;      /* the events that may change that readiness */
-    struct row rows[FILE_DESCRIPTORS_MAX];
+    struct row *pages[ROW_PAGES]; /* NULL: no descriptor of this part was ever in the set */
 };
 
 #define EPOLL_MEMORY page_up(sizeof(struct epoll))
 
 static void epoll_release(struct file *file)
 {
+    struct epoll *epoll = file->object;
+
+    for (unsigned i = 0; i < ROW_PAGES; i++)
+        if (epoll->pages[i])
+            page_pool_free(file->process->vm.pages, arch_physical_of(epoll->pages[i]), ARCH_PAGE);
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
@@ -67,9 +75,10 @@ long sys_epoll_create1(uint64_t flags)
 
     if ((uint32_t)flags & ~(uint32_t)O_CLOEXEC)
         return -EINVAL;
-    FILE_REFERENCE file = file_allocate(process);
-    if (!file)
-        return -EMFILE;
+    FILE_REFERENCE file = NULL;
+    int error = files_allocate(process, &file, 1);
+    if (error)
+        return error;
     uint64_t memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
     if (memory == PAGE_POOL_NONE)
         return -ENOMEM;
@@ -82,6 +91,44 @@ long sys_epoll_create1(uint64_t flags)
 }
 
 /* ---- Rows ---- */
+
+/* Returns a descriptor's row; NULL if its page was never needed. */
+static struct row *row_of(const struct epoll *epoll, uint32_t descriptor)
+{
+    struct row *page = __atomic_load_n(&epoll->pages[descriptor / ROWS_A_PAGE], __ATOMIC_ACQUIRE);
+
+    return page ? &page[descriptor % ROWS_A_PAGE] : NULL;
+}
+
+/* Adds the page of a descriptor's row to a set, unless it is there; -ENOMEM. */
+static int row_add(struct page_pool *pages, struct epoll *epoll, uint32_t descriptor)
+{
+    struct row *none = NULL, **place = &epoll->pages[descriptor / ROWS_A_PAGE];
+
+    if (row_of(epoll, descriptor))
+        return 0;
+    uint64_t page = page_pool_allocate_zeroed(pages);
+    if (page == PAGE_POOL_NONE)
+        return -ENOMEM;
+    if (!__atomic_compare_exchange_n(place, &none, (struct row *)arch_physical(page), false, __ATOMIC_ACQ_REL,
+                                     __ATOMIC_RELAXED))
+        page_pool_free_zeroed(pages, page); /* another thread has added it */
+    return 0;
+}
+
+/* Returns the first descriptor from `descriptor` on that has a row in use; FILE_DESCRIPTORS_MAX: none. */
+static uint32_t row_next(const struct epoll *epoll, uint32_t descriptor)
+{
+    for (; descriptor < FILE_DESCRIPTORS_MAX; descriptor++) {
+        const struct row *row = row_of(epoll, descriptor);
+
+        if (!row)
+            descriptor += (uint32_t)(ROWS_A_PAGE - 1 - descriptor % ROWS_A_PAGE);
+        else if (__atomic_load_n(&row->serial, __ATOMIC_RELAXED))
+            break;
+    }
+    return descriptor < FILE_DESCRIPTORS_MAX ? descriptor : FILE_DESCRIPTORS_MAX;
+}
 
 static int row_change(struct row *row, struct file *file, uint32_t operation,
                       const struct linux_epoll_event *event)
@@ -127,8 +174,11 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
     if (file->inode && !file->inode->device)
         return -EPERM; /* as Linux: files and directories are always ready */
     struct epoll *epoll = set->object;
+    int error = row_add(set->process->vm.pages, epoll, (uint32_t)descriptor);
+    if (error)
+        return error;
     spin_lock(&epoll->lock);
-    int error = row_change(&epoll->rows[(uint32_t)descriptor], file, (uint32_t)operation, &event);
+    error = row_change(row_of(epoll, (uint32_t)descriptor), file, (uint32_t)operation, &event);
     spin_unlock(&epoll->lock);
     if (!error)
         event_notify(set->process, event_of(epoll));
@@ -155,17 +205,12 @@ static uint32_t row_report(struct row *row, const struct file *file, uint32_t re
     return report;
 }
 
-static bool row_exists(const struct epoll *epoll, uint32_t descriptor)
-{
-    return __atomic_load_n(&epoll->rows[descriptor].serial, __ATOMIC_RELAXED) != 0;
-}
-
 /* Scans a row: returns the events and the data that it reports. With `peek` the row stays as it is. */
 static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, struct scan *scan,
                                          bool peek)
 {
     struct linux_epoll_event event = { 0 };
-    struct row *row = &epoll->rows[descriptor];
+    struct row *row = row_of(epoll, descriptor);
     uint64_t serial = __atomic_load_n(&row->serial, __ATOMIC_RELAXED);
     FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
@@ -201,9 +246,10 @@ unsigned epoll_readiness(struct file *file, struct scan *scan)
         scan->events |= epoll->events;
         return epoll->ready;
     }
-    crosscall_serve(); /* a program may list many large sets */
-    for (uint32_t d = 0; d < FILE_DESCRIPTORS_MAX && !ready; d++)
-        ready = row_exists(epoll, d) && row_scan(epoll, d, &members, true).events ? READY_IN : 0;
+    for (uint32_t d = 0; !ready && (d = row_next(epoll, d)) < FILE_DESCRIPTORS_MAX; d++) {
+        crosscall_serve(); /* a program may list many large sets */
+        ready = row_scan(epoll, d, &members, true).events ? READY_IN : 0;
+    }
     scan->events |= members.events;
     epoll->events = members.events;
     epoll->ready = ready;
@@ -217,28 +263,36 @@ struct epoll_wait {
     uint64_t room;   /* number of events that fit into it */
 };
 
-static int64_t epoll_scan(void *set, struct scan *scan)
+/* Scans the rows of descriptors from `first` to below `end`, until the buffer, which has `count` events, is
+ * full. Returns how many it has then; -EFAULT if it has none. */
+static int64_t rows_scan(const struct epoll_wait *wait, uint32_t first, uint32_t end, int64_t count,
+                         struct scan *scan)
 {
-    const struct epoll_wait *wait = set;
     struct epoll *epoll = wait->epoll;
-    uint32_t start = __atomic_load_n(&epoll->next, __ATOMIC_RELAXED);
-    uint64_t count = 0;
 
-    for (uint32_t i = 0; i < FILE_DESCRIPTORS_MAX && count < wait->room; i++) {
-        uint32_t d = (start + i) % FILE_DESCRIPTORS_MAX;
-
-        if (!row_exists(epoll, d))
-            continue;
+    for (uint32_t d = first; count < (int64_t)wait->room && (d = row_next(epoll, d)) < end; d++) {
+        crosscall_serve();
         struct linux_epoll_event event = row_scan(epoll, d, scan, false);
         if (!event.events)
             continue;
-        if (user_write(wait->buffer + count * sizeof(event), &event, sizeof(event)))
-            return count ? (int64_t)count : -EFAULT;
+        if (user_write(wait->buffer + (uint64_t)count * sizeof(event), &event, sizeof(event)))
+            return count ? count : -EFAULT;
         count++;
         __atomic_store_n(&epoll->next, d + 1, __ATOMIC_RELAXED);
     }
-    scan->events |= event_of(epoll);
-    return (int64_t)count;
+    return count;
+}
+
+static int64_t epoll_scan(void *set, struct scan *scan)
+{
+    const struct epoll_wait *wait = set;
+    const uint32_t start = __atomic_load_n(&wait->epoll->next, __ATOMIC_RELAXED);
+    int64_t count = rows_scan(wait, start, FILE_DESCRIPTORS_MAX, 0, scan);
+
+    if (count >= 0)
+        count = rows_scan(wait, 0, start, count, scan);
+    scan->events |= event_of(wait->epoll);
+    return count;
 }
 
 static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns)

@@ -10,6 +10,7 @@
 #include "fs/file.h"
 #include "fs/user_vector.h"
 #include "lib/errno.h"
+#include "mm/page.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
 
@@ -25,9 +26,25 @@ static int direction_check(const struct file *file, bool write)
     return !write && file->inode ? -EISDIR : -EINVAL;
 }
 
+/* Cuts a write to a regular file, or to a file of a mount, at RLIMIT_FSIZE. */
+static int vector_limit(const struct file *file, struct user_vector *vector, const uint64_t *offset)
+{
+    const bool appends = (file->flags & O_APPEND) != 0;
+    const uint64_t at = appends ? file->operations->size(file) : offset ? *offset : file->offset;
+    int error = mode_is(file->mode, S_IFREG) ? file_bytes_limit(at, &vector->left) : 0;
+
+    vector->bytes = smaller(vector->bytes, vector->left);
+    return error;
+}
+
 /* Moves a vector, from its present part on, as one operation. */
 static int64_t vector_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
 {
+    if (write && file->inode && process_soft_limit(arch_process(), LIMIT_FILE_BYTES) != RLIM_INFINITY) {
+        int error = vector_limit(file, vector, offset);
+        if (error)
+            return error;
+    }
     if (file->operations->move)
         return file->operations->move(file, vector, write);
     if (file->operations->waits || (offset && !write))

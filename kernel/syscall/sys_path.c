@@ -125,10 +125,10 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     if ((flags & O_CREAT) && (flags & O_DIRECTORY))
         return -EINVAL;
 
-    FILE_REFERENCE file = file_allocate(process);
-    if (!file)
-        return -EMFILE; /* there are as many open files as descriptors */
-    int error = inode_open(&path, directory, address, flags, mode);
+    FILE_REFERENCE file = NULL;
+    int error = files_allocate(process, &file, 1);
+    if (!error)
+        error = inode_open(&path, directory, address, flags, mode);
     if (error)
         return error;
     file->inode = path.found.inode;
@@ -136,6 +136,30 @@ long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t m
     file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
                   (flags & O_PATH ? 0 : O_LARGEFILE);
     return file_complete(file, flags);
+}
+
+/* Makes a regular file, without a descriptor; there is no file system for devices of a program. */
+long sys_mknodat(uint64_t directory, uint64_t address, uint64_t mode)
+{
+    struct path path;
+
+    switch ((uint32_t)mode & S_IFMT) {
+    case 0:
+    case S_IFREG:
+        break;
+    case S_IFIFO:
+    case S_IFSOCK:
+    case S_IFCHR:
+    case S_IFBLK:
+    case S_IFDIR:
+        return -EPERM;
+    default:
+        return -EINVAL;
+    }
+    int error = inode_open(&path, directory, address, O_CREAT | O_EXCL | O_WRONLY, mode);
+    if (!error)
+        inode_drop(path.tree, path.found.inode);
+    return error;
 }
 
 /* Creates a file without a name, with one reference: shared memory by descriptor. Returns NULL if there is no
@@ -175,9 +199,10 @@ long sys_memfd_create(uint64_t name, uint64_t flags)
     int64_t length = user_read_string(text, name, MFD_NAME_MAX + 1);
     if (length < 0)
         return length == -ENAMETOOLONG ? -EINVAL : length;
-    FILE_REFERENCE file = file_allocate(process);
-    if (!file)
-        return -EMFILE;
+    FILE_REFERENCE file = NULL;
+    int error = files_allocate(process, &file, 1);
+    if (error)
+        return error;
     file->inode = unnamed_create(process);
     file->flags = O_RDWR | O_LARGEFILE;
     return file->inode ? file_complete(file, flags & MFD_CLOEXEC ? O_CLOEXEC : 0) : -ENOMEM;
@@ -264,18 +289,18 @@ static int tree_list(const struct file *file, uint64_t position, struct mount_en
     return found != NULL;
 }
 
-/* Does the same for a directory of threads, after "..". Threads are in the order of their tids, so each is
- * listed once, and all that stay are listed, even if threads begin and end meanwhile. Called without the
- * tree's lock. */
-static int thread_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+/* Does the same for a directory of threads or descriptors, after "..". They are in the order of their
+ * numbers, so each is listed once, and all that stay are listed, even if others begin and end meanwhile.
+ * Called without the tree's lock. */
+static int number_list(const struct file *file, uint64_t position, struct mount_entry *entry)
 {
-    uint32_t tid = (uint32_t)(position < UINT32_MAX ? position - 1 : UINT32_MAX);
-    const struct inode *inode = file->inode->operations->next_thread(&tid);
+    uint32_t number = (uint32_t)smaller(position - 2, UINT32_MAX), tid;
+    const struct inode *inode = file->inode->operations->next_number(&number, &tid);
     char name[12];
 
     if (!inode)
         return 0;
-    entry_set(entry, inode, tid, name, format_text(name, sizeof(name), "%u", tid), tid + 2ULL);
+    entry_set(entry, inode, tid, name, format_text(name, sizeof(name), "%u", number), number + 3ULL);
     return 1;
 }
 
@@ -286,8 +311,8 @@ static int directory_list(const struct file *file, uint64_t position, struct mou
     if (file->inode->mount)
         return on_mount->mount->operations->list(on_mount, position, entry);
     int listed = tree_list(file, position, entry);
-    if (listed == 0 && file->inode->operations && file->inode->operations->next_thread)
-        return thread_list(file, position, entry);
+    if (listed == 0 && file->inode->operations && file->inode->operations->next_number)
+        return number_list(file, position, entry);
     return listed;
 }
 
@@ -406,8 +431,10 @@ long sys_fchdir(uint64_t descriptor)
 
 /* Copies a link's target to `text`, as far as `bytes` reach; returns its length. The caller holds the tree's
  * lock. */
-static long link_read(const struct tree *tree, const struct inode *link, char *text, uint64_t bytes)
+static long link_read(const struct tree *tree, const struct path_lookup *found, char *text, uint64_t bytes)
 {
+    const struct inode *link = found->inode;
+
     if (!mode_is(link->mode, S_IFLNK))
         return -EINVAL;
     if (!text)
@@ -417,7 +444,7 @@ static long link_read(const struct tree *tree, const struct inode *link, char *t
         memcpy(text, link->data, bytes);
         return (long)bytes;
     }
-    int64_t written = link->operations->read_link(tree, link, text, TREE_PATH_MAX);
+    int64_t written = link->operations->read_link(tree, link, found->tid, text, TREE_PATH_MAX);
     return written < (int64_t)bytes ? written : (long)bytes;
 }
 
@@ -435,6 +462,7 @@ static int open_link_find(struct path *path, uint64_t descriptor)
         return -ENOENT;
     path->text[0] = '\0';
     path->found.inode = inode;
+    path->found.tid = path->file->tid;
     path_lock(path, false);
     if (!inode->mount)
         return 0;
@@ -463,7 +491,7 @@ long sys_readlinkat(uint64_t directory, uint64_t address, uint64_t buffer, uint6
             result = path.call.mount->operations->read_link(&path.call, path.extra, bytes);
             text = path.extra;
         } else {
-            result = link_read(path.tree, path.found.inode, path_buffer(1), bytes);
+            result = link_read(path.tree, &path.found, path_buffer(1), bytes);
             text = path_buffer(1);
         }
     path_unlock(&path);

@@ -14,6 +14,9 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
+#include "mm/page_pool.h"
+#include "smp/crosscall.h"
 #include "syscall/linux_calls.h"
 #include "syscall/readiness.h"
 #include "syscall/syscall.h"
@@ -99,6 +102,8 @@ struct linux_pollfd {
     int16_t events, revents;
 };
 
+#define POLL_PIECE 64
+
 struct poll_list {
     uint64_t address, count;
 };
@@ -123,6 +128,9 @@ static int64_t poll_scan(void *set, struct scan *scan)
 
     for (uint64_t i = 0; i < list->count; i++) {
         struct linux_pollfd entry;
+
+        if (i % POLL_PIECE == POLL_PIECE - 1)
+            crosscall_serve();
         uint64_t address = list->address + i * sizeof(entry);
 
         if (user_read(&entry, address, sizeof(entry)))
@@ -139,7 +147,9 @@ static long poll_until(uint64_t address, uint64_t count, uint64_t deadline_ns)
 {
     struct poll_list list = { address, (uint32_t)count };
 
-    return list.count > FILE_DESCRIPTORS_MAX ? -EINVAL : readiness_wait(poll_scan, &list, deadline_ns);
+    if (list.count > process_soft_limit(arch_process(), LIMIT_FILES))
+        return -EINVAL;
+    return readiness_wait(poll_scan, &list, deadline_ns);
 }
 
 /* Waits; continues when interrupted. Words: the list, its length, the deadline. */
@@ -169,8 +179,7 @@ long sys_ppoll(uint64_t list, uint64_t count, uint64_t timeout, uint64_t mask_ad
 
 /* ---- select ---- */
 
-#define SELECT_MAX   1024
-#define SELECT_WORDS (SELECT_MAX / 64)
+#define SELECT_WORDS 16 /* of C libraries' fd_set; more for programs with larger ones */
 
 enum { SELECT_IN, SELECT_OUT, SELECT_ERROR, SELECT_KINDS };
 
@@ -179,8 +188,9 @@ static const int select_bits[SELECT_KINDS] = { READY_IN | READY_HANG_UP | READY_
                                                READY_OUT | READY_ERROR, 0 };
 
 struct select_sets {
-    uint64_t count, bytes; /* of descriptors; of the sets up to these */
-    uint64_t requested[SELECT_KINDS][SELECT_WORDS], found[SELECT_KINDS][SELECT_WORDS];
+    uint64_t last_bits; /* of the last word, those that count */
+    uint64_t words;
+    uint64_t *requested[SELECT_KINDS], *found[SELECT_KINDS];
 };
 
 static int64_t select_scan(void *set, struct scan *scan)
@@ -188,47 +198,87 @@ static int64_t select_scan(void *set, struct scan *scan)
     struct select_sets *sets = set;
     int64_t bits = 0;
 
-    for (unsigned kind = 0; kind < SELECT_KINDS; kind++)
-        memset(sets->found[kind], 0, sets->bytes);
-    for (uint64_t d = 0; d < sets->count; d++) {
-        uint64_t word = d / 64, bit = 1ULL << d % 64, requested = 0;
+    for (uint64_t word = 0; word < sets->words; word++) {
+        uint64_t requested = 0;
 
-        for (unsigned kind = 0; kind < SELECT_KINDS; kind++)
-            requested |= sets->requested[kind][word] & bit;
-        if (!requested)
-            continue;
-        int ready = readiness_of(d, scan);
-        if (ready < 0)
-            return ready;
         for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
-            if (!(ready & select_bits[kind]) || !(sets->requested[kind][word] & bit))
-                continue;
-            sets->found[kind][word] |= bit;
-            bits++;
+            requested |= sets->requested[kind][word];
+            sets->found[kind][word] = 0;
         }
+        requested &= word + 1 < sets->words ? UINT64_MAX : sets->last_bits;
+        for (; requested; requested &= requested - 1) {
+            uint64_t bit = requested & -requested;
+            int ready = readiness_of(64 * word + (unsigned)__builtin_ctzll(requested), scan);
+
+            if (ready < 0)
+                return ready;
+            for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
+                if (!(ready & select_bits[kind]) || !(sets->requested[kind][word] & bit))
+                    continue;
+                sets->found[kind][word] |= bit;
+                bits++;
+            }
+        }
+        crosscall_serve();
     }
     return bits;
 }
 
 /* Waits for the program's sets, one of each kind, whose addresses may be 0. */
+static long select_sets_wait(struct select_sets *sets, const uint64_t addresses[SELECT_KINDS],
+                             uint64_t deadline_ns)
+{
+    const uint64_t bytes = sets->words * sizeof(uint64_t);
+
+    for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
+        if (!addresses[kind])
+            memset(sets->requested[kind], 0, bytes);
+        else if (user_read(sets->requested[kind], addresses[kind], bytes))
+            return -EFAULT;
+    }
+    long result = readiness_wait(select_scan, sets, deadline_ns);
+    for (unsigned kind = 0; kind < SELECT_KINDS && result >= 0; kind++)
+        if (addresses[kind] && user_write(addresses[kind], sets->found[kind], bytes))
+            return -EFAULT;
+    return result;
+}
+
+/* Returns how many words of sets of `count` bits count: as on Linux no more than the descriptors need, since
+ * programs give larger numbers than their sets have bits. */
+static uint64_t select_words(uint64_t count)
+{
+    const uint64_t *taken = arch_process()->files->taken;
+    uint64_t words = smaller(count, FILE_DESCRIPTORS_MAX) / 64 + (count % 64 && count < FILE_DESCRIPTORS_MAX);
+
+    while (words > SELECT_WORDS && !taken[words - 1])
+        words--;
+    return words;
+}
+
 static long select_until(uint64_t count, const uint64_t addresses[SELECT_KINDS], uint64_t deadline_ns)
 {
-    struct select_sets sets;
+    struct page_pool *pages = arch_process()->vm.pages;
+    uint64_t small[2 * SELECT_KINDS * SELECT_WORDS], *bits = small, memory = PAGE_POOL_NONE;
 
     if ((int32_t)count < 0)
         return -EINVAL;
-    sets.count = (uint32_t)count < SELECT_MAX ? (uint32_t)count : SELECT_MAX;
-    sets.bytes = (sets.count + 63) / 64 * 8;
-    for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
-        if (!addresses[kind])
-            memset(sets.requested[kind], 0, sets.bytes);
-        else if (user_read(sets.requested[kind], addresses[kind], sets.bytes))
-            return -EFAULT;
+    count = (uint32_t)count;
+    struct select_sets sets = { .words = select_words(count) };
+    uint64_t bytes = page_up(2 * SELECT_KINDS * sets.words * sizeof(uint64_t));
+    sets.last_bits = 64 * sets.words > count ? (1ULL << count % 64) - 1 : UINT64_MAX;
+    if (sets.words > SELECT_WORDS) {
+        memory = page_pool_allocate(pages, bytes, ARCH_PAGE);
+        if (memory == PAGE_POOL_NONE)
+            return -ENOMEM;
+        bits = arch_physical(memory);
     }
-    long result = readiness_wait(select_scan, &sets, deadline_ns);
-    for (unsigned kind = 0; kind < SELECT_KINDS && result >= 0; kind++)
-        if (addresses[kind] && user_write(addresses[kind], sets.found[kind], sets.bytes))
-            return -EFAULT;
+    for (unsigned kind = 0; kind < SELECT_KINDS; kind++) {
+        sets.requested[kind] = bits + kind * sets.words;
+        sets.found[kind] = bits + (SELECT_KINDS + kind) * sets.words;
+    }
+    long result = select_sets_wait(&sets, addresses, deadline_ns);
+    if (memory != PAGE_POOL_NONE)
+        page_pool_free(pages, memory, bytes);
     return result;
 }
 

@@ -40,30 +40,13 @@ long sys_uname(uint64_t buffer)
 long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t old_limit)
 {
     struct linux_rlimit limit, requested;
-    int error;
 
+    if (new_limit && user_read(&requested, new_limit, sizeof(requested)))
+        return -EFAULT;
     if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
-    error = process_limit(resource, &limit);
-    if (error)
-        return error;
-    if (new_limit) {
-        if (user_read(&requested, new_limit, sizeof(requested)))
-            return -EFAULT;
-        if (requested.soft > requested.hard)
-            return -EINVAL;
-        if (requested.soft != limit.soft)
-            return -EPERM;
-    }
-    return old_limit ? user_write(old_limit, &limit, sizeof(limit)) : 0;
-}
-
-long sys_getrlimit(uint64_t resource, uint64_t buffer)
-{
-    struct linux_rlimit limit;
-    int error = process_limit(resource, &limit);
-
-    return error ? error : user_write(buffer, &limit, sizeof(limit));
+    int error = process_limit(resource, &limit, new_limit ? &requested : NULL);
+    return error || !old_limit ? error : user_write(old_limit, &limit, sizeof(limit));
 }
 
 long sys_sysinfo(uint64_t buffer)
@@ -160,6 +143,13 @@ long sys_setgroups(uint64_t count)
     if ((uint32_t)count > max)
         return -EINVAL;
     return (uint32_t)count ? -EPERM : 0;
+}
+
+long personality_set(uint32_t persona)
+{
+    const uint32_t no_random_addresses = 0x40000, query = UINT32_MAX;
+
+    return persona == query || persona == no_random_addresses ? (long)no_random_addresses : -EINVAL;
 }
 
 /* ---- Children ---- */

@@ -74,11 +74,12 @@ long sys_socket(uint64_t family, uint64_t type, uint64_t protocol)
 
     if (!type_is_valid(type))
         return -EINVAL;
-    FILE_REFERENCE file = file_allocate(process);
-    if (!file)
-        return -EMFILE;
+    FILE_REFERENCE file = NULL;
+    int error = files_allocate(process, &file, 1);
+    if (error)
+        return error;
     file->flags = (unsigned)type & O_NONBLOCK;
-    int error = socket_create(file, family, type, protocol);
+    error = socket_create(file, family, type, protocol);
     return error ? error : file_install(process, file, 0, type & O_CLOEXEC);
 }
 
@@ -92,8 +93,9 @@ long sys_socketpair(uint64_t family, uint64_t type, uint64_t protocol, uint64_t 
         return (uint32_t)family == AF_INET ? -EOPNOTSUPP : -EAFNOSUPPORT;
     if ((uint32_t)protocol > AF_UNIX)
         return -EPROTONOSUPPORT;
-    if (files_allocate(arch_process(), ends))
-        return -EMFILE;
+    int error = files_allocate(arch_process(), ends, 2);
+    if (error)
+        return error;
     ends[0]->flags = ends[1]->flags = (unsigned)type & O_NONBLOCK;
     return ends_install(unix_socket_pair(ends, (int)(type & TYPE_BITS)), ends, buffer, type & O_CLOEXEC);
 }
@@ -131,13 +133,14 @@ long socket_accept(struct file *file, uint64_t buffer, uint64_t room_address, ui
         return -EINVAL;
     if (!file_is_socket(file))
         return -ENOTSOCK;
-    FILE_REFERENCE accepted = file_allocate(arch_process());
-    if (!accepted)
-        return -EMFILE;
+    FILE_REFERENCE accepted = NULL;
+    long result = files_allocate(arch_process(), &accepted, 1);
+    if (result)
+        return result;
     accepted->flags = (unsigned)flags & O_NONBLOCK;
     operations = socket_of(file)->operations;
     peer.bytes = 0;
-    long result = operations->accept ? operations->accept(file, accepted, &peer) : -EOPNOTSUPP;
+    result = operations->accept ? operations->accept(file, accepted, &peer) : -EOPNOTSUPP;
     if (!result && buffer)
         result = socket_answer_write(peer.raw, peer.bytes, buffer, room_address, true);
     if (!result)

@@ -13,12 +13,23 @@
 
 /* ---- Sizes ---- */
 
+/* Returns 0 if a file may get this size: it shrinks, or stays within RLIMIT_FSIZE and what an offset can
+ * say; a file of a mount counts as growing. */
+static int size_check(const struct shared_memory *memory, uint64_t bytes)
+{
+    uint64_t growth = 1;
+
+    if (memory && bytes <= __atomic_load_n(&memory->bytes, __ATOMIC_RELAXED))
+        return 0;
+    return bytes > FILE_BYTES_MAX ? -EFBIG : bytes ? file_bytes_limit(bytes - 1, &growth) : 0;
+}
+
 static int inode_resize(struct inode *inode, uint64_t bytes)
 {
-    int error = bytes > FILE_BYTES_MAX
-                    ? -EFBIG
-                    : shared_memory_size(inode->memory, arch_process()->vm.pages, bytes, SIZE_RESIZE);
+    int error = size_check(inode->memory, bytes);
 
+    if (!error)
+        error = shared_memory_size(inode->memory, arch_process()->vm.pages, bytes, SIZE_RESIZE);
     if (!error)
         file_touch(inode);
     return error;
@@ -42,6 +53,8 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     if ((int64_t)bytes < 0)
         return -EINVAL;
     int error = resizable_check(file);
+    if (!error && file->inode->mount)
+        error = size_check(NULL, bytes);
     if (error)
         return error;
     if (file->inode->mount)
@@ -72,8 +85,10 @@ long sys_truncate(uint64_t address, uint64_t bytes)
     struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
     long result = path_begin(&path, (uint64_t)AT_FDCWD, address, TREE_FOLLOW);
     while (path_leads(&path, &result))
-        result = result == TREE_LEFT ? path.call.mount->operations->change(&path.call, true, &change)
-                                     : resizable_find(path.found.inode, &inode);
+        if (result != TREE_LEFT)
+            result = resizable_find(path.found.inode, &inode);
+        else if (!(result = size_check(NULL, bytes)))
+            result = path.call.mount->operations->change(&path.call, true, &change);
     result = path_end(&path, result);
     if (result || !inode)
         return result;
@@ -101,9 +116,7 @@ long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t
         return -EOPNOTSUPP;
     if (mode & FALLOC_PUNCH_HOLE)
         shared_memory_clear(file->inode->memory, offset, bytes);
-    else if (offset + bytes > FILE_BYTES_MAX)
-        error = -EFBIG;
-    else
+    else if (!(error = size_check(file->inode->memory, offset + bytes)))
         error = shared_memory_size(file->inode->memory, arch_process()->vm.pages, offset + bytes,
                                    mode & FALLOC_KEEP_SIZE ? SIZE_RESERVE : SIZE_GROW);
     if (!error)
@@ -124,6 +137,15 @@ long storage_sync(struct file *file, bool data_only)
         return -EINVAL;
     return file->inode->mount ? file->inode->mount->operations->sync(mount_file_of(file->inode), data_only)
                               : 0;
+}
+
+long storage_sync_range(const struct file *file, int64_t offset, int64_t bytes, uint32_t flags)
+{
+    const uint32_t known = 7; /* SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE, _WAIT_AFTER */
+
+    if ((flags & ~known) || offset < 0 || bytes < 0 || bytes > INT64_MAX - offset)
+        return -EINVAL;
+    return file->inode && (file->mode & S_IFMT) != S_IFCHR ? 0 : -ESPIPE;
 }
 
 long storage_read_ahead(const struct file *file)

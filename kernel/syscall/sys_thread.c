@@ -15,6 +15,14 @@
 
 /* ---- Making ---- */
 
+long fork_refuse(void)
+{
+    process_report(REFUSAL_FORK,
+                   ": fork is not supported: a rank cannot start another process, so system and "
+                   "popen fail, too (ENOMEM)");
+    return -ENOMEM;
+}
+
 /* Checks the flags of clone, which thread_create carries out. */
 static int flags_check(uint64_t flags)
 {
@@ -26,8 +34,7 @@ static int flags_check(uint64_t flags)
         ((flags & CLONE_SIGHAND) && !(flags & CLONE_VM)))
         return -EINVAL;
     if (!(flags & CLONE_THREAD))
-        return (int)syscall_refuse(REFUSAL_FORK, "fork",
-                                   "a rank cannot start another process, so system and popen fail, too");
+        return (int)fork_refuse();
     if ((flags & thread) != thread)
         return (int)syscall_refuse(REFUSAL_THREAD_KIND, "clone",
                                    "threads must share memory, files, directory and signal handlers");
@@ -60,7 +67,7 @@ long thread_clone(uint64_t flags, uint64_t stack, uint64_t parent_tid, uint64_t 
         process_report(REFUSAL_THREADS,
                        " wants more threads than %u, or has no memory left for one: clone answers EAGAIN; "
                        "threads= sets how many it may have for each CPU",
-                       threads_max(&process->cpus));
+                       (unsigned)process_soft_limit(process, LIMIT_THREADS));
     return tid;
 }
 

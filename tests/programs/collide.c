@@ -33,6 +33,7 @@
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -44,18 +45,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define THREADS_MAX 16
-#define OBJECTS     6   /* of a family: descriptors with fixed numbers */
-#define FIRST       100 /* of them */
-#define FAMILY_STEP 16
-#define PORTS       3
-#define PAGES       16
-#define PAGE        65536 /* a whole number of pages on either architecture */
-#define WAIT_NS     200000
-#define NAMES       4
-#define BYTES       65507 /* the longest datagram */
-#define GROUP       "239.1.2.3"
-#define GROUP_PORT  5003
+#define THREADS_MAX   16
+#define OBJECTS       6   /* of a family: descriptors with fixed numbers */
+#define FIRST         100 /* of them */
+#define FAMILY_STEP   16
+#define FIRST_OF_MANY 1000 /* of the family that needs many */
+#define PORTS         3
+#define PAGES         16
+#define PAGE          65536 /* a whole number of pages on either architecture */
+#define WAIT_NS       200000
+#define NAMES         4
+#define BYTES         65507 /* the longest datagram */
+#define GROUP         "239.1.2.3"
+#define GROUP_PORT    5003
 
 struct thread {
     pthread_t id;
@@ -851,6 +853,82 @@ static long files_act(struct thread *t)
     }
 }
 
+/* ---- descriptors: their numbers, far above those of the others, and the limit of them ---- */
+
+#define NUMBERS 4000
+
+/* One of fifty numbers, of which few share a page of the table. */
+static int number_of_many(struct thread *t)
+{
+    return FIRST_OF_MANY + NUMBERS / 50 * (int)below(t, 50);
+}
+
+static void descriptors_make(struct thread *t, unsigned object)
+{
+    int ends[2];
+
+    if (object == 0) {
+        put(epoll_create1(0), FIRST_OF_MANY - 1);
+    } else if (pipe2(ends, O_NONBLOCK) == 0) {
+        fcntl(ends[0], F_DUPFD, number_of_many(t));
+        put(ends[1], number_of_many(t));
+        close(ends[0]);
+    }
+}
+
+static long descriptors_listed(struct thread *t)
+{
+    const int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
+
+    while (directory >= 0 && syscall(SYS_getdents64, directory, t->room, 300) > 0)
+        ;
+    return close(directory);
+}
+
+static long descriptors_act(struct thread *t)
+{
+    const int one = number_of_many(t), two = number_of_many(t);
+    const struct rlimit limit = { FIRST_OF_MANY + below(t, 2 * NUMBERS), 65536 };
+    struct epoll_event event = { .events = EPOLLIN };
+    static struct pollfd polled[NUMBERS]; /* whose answers no thread reads */
+    char path[32];
+
+    switch (below(t, 16)) {
+    case 0:
+    case 1:
+        return dup2(one, two);
+    case 2:
+    case 3:
+        return fcntl(one, F_DUPFD_CLOEXEC, two);
+    case 4:
+        return close(one);
+    case 5:
+        return (long)syscall(SYS_close_range, one, one + below(t, 50), below(t, 2) ? 4 : 0);
+    case 6:
+        return below(t, 8) ? 0 : syscall(SYS_close_range, FIRST_OF_MANY, ~0U, 0);
+    case 7:
+        return setrlimit(RLIMIT_NOFILE, &limit);
+    case 8:
+        return descriptors_listed(t);
+    case 9:
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", one);
+        return readlink(path, (char *)t->room, 100);
+    case 10:
+        for (unsigned i = 0; i < NUMBERS; i++)
+            polled[i].fd = FIRST_OF_MANY + (int)i, polled[i].events = POLLIN;
+        return below(t, 8) ? 0 : ppoll(polled, NUMBERS, &moment, NULL);
+    case 11:
+    case 12:
+        return epoll_ctl(FIRST_OF_MANY - 1, 1 + (int)below(t, 3), one, &event);
+    case 13:
+        return epoll_wait(FIRST_OF_MANY - 1, &event, 1, 0);
+    case 14:
+        return fcntl(one, F_SETFD, below(t, 2));
+    default:
+        return write(one, t->room, below(t, 300));
+    }
+}
+
 /* ---- All of it ---- */
 
 static struct family families[] = {
@@ -864,6 +942,7 @@ static struct family families[] = {
     { "signals", signals_make, signals_act, 2, 0, 0 },
     { "threads", threads_make, threads_act, 1, 0, 0 },
     { "files", files_make, files_act, OBJECTS, 0, 0 },
+    { "descriptors", descriptors_make, descriptors_act, OBJECTS, 0, 0 },
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))

@@ -191,10 +191,10 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
     case SYS_set_tid_address: /* where a join waits for the end */
     case SYS_set_robust_list:
         return ground->threads;
-    case SYS_setrlimit:
-        return (int)a[0] == RLIMIT_CPU;
+    case SYS_setrlimit: /* a hard limit stays lowered: no file, no memory for all calls to come */
+        return true;
     case SYS_prlimit64:
-        return (int)a[1] == RLIMIT_CPU && a[2] != 0;
+        return a[2] != 0;
     case SYS_prctl:
         return prctl_is_suicide(ground, a);
 

@@ -15,7 +15,7 @@ from waiting_nodes import LIMIT_S, WaitingNodes
 from qemu import architectures
 from tests.making import made
 
-FORK = "fork is not supported: a rank cannot start another process, so system and popen fail, too (ENOSYS)"
+FORK = "fork is not supported: a rank cannot start another process, so system and popen fail, too (ENOMEM)"
 CALLS = [
     f"system call {number} is not supported (ENOSYS); docs/abi.md lists those that are"
     for number in range(468, 512)

@@ -3,10 +3,10 @@
  * links.c: links of /proc that differ from process to process, proc(5): in /proc/self/fd one for each of its
  * open descriptors; /proc/self/cwd; and its pid, which leads to /proc/self.
  *
- * The tree has a link for every descriptor and every pid that any process could have. Each lookup checks
- * which of them the calling process has, and where they lead (inode_operations.follow). Opening a link opens
- * its file again, if that has an inode; a pipe's end cannot be opened again, ENXIO. Runs with the tree's
- * lock, under which a descriptor's inode cannot be freed.
+ * The tree has a link for every pid that any process could have, and one for all descriptors (path_lookup.tid
+ * says which). Each lookup checks which of them the calling process has, and where they lead
+ * (inode_operations.follow). Opening a link opens its file again, if that has an inode; a pipe's end cannot
+ * be opened again, ENXIO. Runs with the tree's lock, under which a descriptor's inode cannot be freed.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -17,13 +17,9 @@
 #include "process/process.h"
 #include "mm/memplan.h"
 
-static struct inode *self; /* the directory /proc/self */
-
-/* Returns a link's descriptor or rank. inode.device is one more: never 0, which means a plain file. */
-static unsigned number_of(const struct inode *link)
-{
-    return link->device - 1;
-}
+static struct inode *self;           /* the directory /proc/self */
+static struct inode *descriptor;     /* the link of each descriptor */
+static struct directory_entry entry; /* its entry, which is in no directory's treaps */
 
 /* ---- Pids ---- */
 
@@ -31,12 +27,13 @@ static int pid_follow(const struct inode *link, struct inode **target, uint32_t 
 {
     (void)tid;
     *target = self;
-    return arch_process() && number_of(link) == arch_process()->rank ? 0 : -ENOENT;
+    return arch_process() && link->device - 1 == arch_process()->rank ? 0 : -ENOENT;
 }
 
-static int64_t pid_read_link(const struct tree *tree, const struct inode *link, char *text, size_t bytes)
+static int64_t pid_read_link(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
+                             size_t bytes)
 {
-    (void)tree, (void)link; /* all that can be followed lead to the same directory */
+    (void)tree, (void)link, (void)tid; /* all that can be followed lead to the same directory */
     return (int64_t)format_text(text, bytes, "self");
 }
 
@@ -48,12 +45,11 @@ static const struct inode_operations pid_operations = { .follow = pid_follow, .r
  * file stays open, instead of a reference: dropping it could end the file. */
 static int descriptor_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
-    if (!arch_process())
-        return -ENOENT; /* the boot CPU looks up the program */
     struct file_table *table = arch_process()->files;
 
+    (void)link; /* it is the only one */
     SPIN_GUARD(&table->lock);
-    const struct file *file = table->descriptors[number_of(link)];
+    const struct file *file = file_in_table(table, *tid);
     if (!file)
         return -ENOENT;
     *target = file->inode ? file->inode : device_of_stream(file);
@@ -72,14 +68,15 @@ static int64_t inode_name(const struct tree *tree, const struct inode *inode, ui
     return length == -ERANGE ? -ENAMETOOLONG : length;
 }
 
-static int64_t descriptor_read_link(const struct tree *tree, const struct inode *link, char *text,
-                                    size_t bytes)
+static int64_t descriptor_read_link(const struct tree *tree, const struct inode *link, uint32_t tid,
+                                    char *text, size_t bytes)
 {
     struct file_table *table = arch_process()->files;
     const char *name = "anon_inode:[file]";
 
+    (void)link;
     SPIN_GUARD(&table->lock);
-    const struct file *file = table->descriptors[number_of(link)];
+    const struct file *file = file_in_table(table, tid);
     if (!file)
         return -ENOENT;
     if (file->inode)
@@ -97,6 +94,27 @@ static int64_t descriptor_read_link(const struct tree *tree, const struct inode 
 static const struct inode_operations descriptor_operations = { .follow = descriptor_follow,
                                                                .read_link = descriptor_read_link };
 
+static struct directory_entry *descriptor_find_entry(uint32_t number, uint32_t *tid)
+{
+    if (!arch_process())
+        return NULL; /* the boot CPU looks up the program */
+    struct file_table *table = arch_process()->files;
+
+    *tid = TID_OF_DESCRIPTOR | number;
+    SPIN_GUARD(&table->lock);
+    return file_in_table(table, *tid) ? &entry : NULL;
+}
+
+static const struct inode *descriptor_next_link(uint32_t *number, uint32_t *tid)
+{
+    *number = *number < FILE_DESCRIPTORS_MAX ? descriptor_next(arch_process(), *number) : *number;
+    *tid = TID_OF_DESCRIPTOR | *number;
+    return *number < FILE_DESCRIPTORS_MAX ? descriptor : NULL;
+}
+
+static const struct inode_operations descriptors_operations = { .find_number = descriptor_find_entry,
+                                                                .next_number = descriptor_next_link };
+
 /* ---- The working directory ---- */
 
 static int directory_follow(const struct inode *link, struct inode **target, uint32_t *tid)
@@ -109,12 +127,12 @@ static int directory_follow(const struct inode *link, struct inode **target, uin
     return 0;
 }
 
-static int64_t directory_read_link(const struct tree *tree, const struct inode *link, char *text,
-                                   size_t bytes)
+static int64_t directory_read_link(const struct tree *tree, const struct inode *link, uint32_t tid,
+                                   char *text, size_t bytes)
 {
     const struct process *process = arch_process();
 
-    (void)link;
+    (void)link, (void)tid;
     return inode_name(tree, process->directory, process->directory_tid, text, bytes);
 }
 
@@ -123,18 +141,17 @@ static const struct inode_operations directory_operations = { .follow = director
 
 /* ---- Adding the links ---- */
 
-static int links_add(struct tree *tree, struct inode *directory, unsigned first, unsigned count,
-                     const struct inode_operations *operations, struct message *why)
+static int pids_add(struct tree *tree, unsigned count, struct message *why)
 {
     for (unsigned i = 0; i < count; i++) {
         char name[8];
 
-        format_text(name, sizeof(name), "%u", first + i);
-        struct inode *inode = proc_inode_add(tree, directory, name, true, S_IFLNK | 0700, why);
+        format_text(name, sizeof(name), "%u", PID_FIRST + i);
+        struct inode *inode = proc_inode_add(tree, tree_parent(tree, self), name, true, S_IFLNK | 0700, why);
         if (!inode)
             return -ENOMEM;
-        inode->device = i + 1;
-        inode->operations = operations;
+        inode->device = i + 1; /* never 0, which means a plain file */
+        inode->operations = &pid_operations;
     }
     return 0;
 }
@@ -146,14 +163,22 @@ int proc_links_add(struct tree *tree, struct message *why)
     if (!descriptors)
         return -ENOMEM;
     self = tree_parent(tree, descriptors);
+    descriptors->operations = &descriptors_operations;
+    descriptor = inode_create(tree, S_IFLNK | 0700);
 
     struct inode *directory = proc_inode_add(tree, self, "cwd", false, S_IFLNK | 0777, why);
-    if (!directory)
-        return -ENOMEM;
-    directory->device = 1;
+    if (!directory || !descriptor)
+        return message_set(why, -ENOMEM, "file tree: no memory for the links in /proc");
+    directory->device = descriptor->device = 1;
     directory->operations = &directory_operations;
+    descriptor->operations = &descriptor_operations;
+    entry = (struct directory_entry){
+        .inode = descriptor, .directory = descriptors, .name = "N", .name_bytes = 1
+    };
+    descriptor->name = &entry;
+    descriptor->links = 1;
+    descriptor->filesystem = descriptors->filesystem;
 
     unsigned ranks = arch_cpus_present() < MEMPLAN_RANKS_MAX ? arch_cpus_present() : MEMPLAN_RANKS_MAX;
-    int error = links_add(tree, descriptors, 0, FILE_DESCRIPTORS_MAX, &descriptor_operations, why);
-    return error ? error : links_add(tree, tree_parent(tree, self), PID_FIRST, ranks, &pid_operations, why);
+    return pids_add(tree, ranks, why);
 }

@@ -436,8 +436,7 @@ static bool numbered_add(struct tree *tree, const char *path, const char *name, 
 uint64_t proc_memory_bytes(void)
 {
     uint64_t cpus = arch_cpus_present(), domains = cpus < NUMA_DOMAINS_MAX ? cpus : NUMA_DOMAINS_MAX;
-    uint64_t entries =
-        ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN + FILE_DESCRIPTORS_MAX;
+    uint64_t entries = ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN;
 
     return entries * TREE_ENTRY_BYTES_MAX + 2 * ARCH_PAGE;
 }

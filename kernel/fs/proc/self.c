@@ -163,7 +163,7 @@ static void status_text(struct file *file)
              process->umask, subject.state, process->pid, subject.id);
     text_add(file, "PPid:\t0\nTracerPid:\t0\nUid:\t%u\t%u\t%u\t%u\nGid:\t%u\t%u\t%u\t%u\n", who->uid,
              who->uid, who->uid, who->uid, who->gid, who->gid, who->gid, who->gid);
-    text_add(file, "FDSize:\t%u\nGroups:\t", FILE_DESCRIPTORS_MAX);
+    text_add(file, "FDSize:\t%lu\nGroups:\t", process_soft_limit(process, LIMIT_FILES));
     for (unsigned i = 0; i < who->group_count; i++)
         text_add(file, "%u ", who->groups[i]);
     text_add(file, "\n");
@@ -237,12 +237,14 @@ static void limits_text(struct file *file)
     text_add(file, "%-25s %-20s %-20s %-10s\n", "Limit", "Soft Limit", "Hard Limit", "Units");
     for (unsigned i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         struct linux_rlimit limit;
-        char number[24] = "unlimited";
+        char soft[24] = "unlimited", hard[24] = "unlimited";
 
-        process_limit(i, &limit);
+        process_limit(i, &limit, NULL);
         if (limit.soft != RLIM_INFINITY)
-            format_text(number, sizeof(number), "%lu", limit.soft);
-        text_add(file, "%-25s %-20s %-20s %-10s\n", limits[i].name, number, number, limits[i].unit);
+            format_text(soft, sizeof(soft), "%lu", limit.soft);
+        if (limit.hard != RLIM_INFINITY)
+            format_text(hard, sizeof(hard), "%lu", limit.hard);
+        text_add(file, "%-25s %-20s %-20s %-10s\n", limits[i].name, soft, hard, limits[i].unit);
     }
 }
 

@@ -18,36 +18,31 @@
 static struct inode *task;           /* the directory of a thread */
 static struct directory_entry entry; /* its entry, which is in no directory's treaps */
 
-static struct directory_entry *thread_find_entry(const char *name, size_t name_bytes, uint32_t *tid)
+static struct directory_entry *thread_find_entry(uint32_t number, uint32_t *tid)
 {
-    uint64_t number = 0;
-
-    for (size_t i = 0; i < name_bytes; i++) {
-        if (name[i] < '0' + (i == 0) || name[i] > '9' || number > TID_LAST)
-            return NULL;
-        number = 10 * number + (uint64_t)(name[i] - '0');
-    }
-    *tid = (uint32_t)number;
+    *tid = number;
     return number && number <= TID_LAST && arch_process() ? &entry : NULL;
 }
 
-static const struct inode *thread_next(uint32_t *tid)
+static const struct inode *thread_next(uint32_t *number, uint32_t *tid)
 {
-    *tid = thread_tid_from(arch_process(), *tid);
+    *number = *tid = thread_tid_from(arch_process(), *number);
     return *tid ? task : NULL;
 }
 
-static const struct inode_operations tasks_operations = { .find_thread = thread_find_entry,
-                                                          .next_thread = thread_next };
+static const struct inode_operations tasks_operations = { .find_number = thread_find_entry,
+                                                          .next_number = thread_next };
 
 /* Writes a path; see path.h. A tid is that of a thread of the calling process: hence SELF. */
 int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text, size_t bytes)
 {
     size_t length;
 
-    if (!tid)
+    if (tid & TID_OF_DESCRIPTOR)
+        length = format_text(text, bytes, SELF "fd/%u", tid & ~TID_OF_DESCRIPTOR);
+    else if (!tid)
         return inode->mount ? mount_path(tree, inode, text, bytes) : tree_path(tree, inode, text, bytes);
-    if (inode == task)
+    else if (inode == task)
         length = format_text(text, bytes, SELF "task/%u", tid);
     else
         length = format_text(text, bytes, SELF "task/%u/%.*s", tid, (int)inode->name->name_bytes,
@@ -67,9 +62,10 @@ static int own_follow(const struct inode *link, struct inode **target, uint32_t 
     return 0;
 }
 
-static int64_t own_read_link(const struct tree *tree, const struct inode *link, char *text, size_t bytes)
+static int64_t own_read_link(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
+                             size_t bytes)
 {
-    (void)tree, (void)link;
+    (void)tree, (void)link, (void)tid;
     return (int64_t)format_text(text, bytes, "%lu/task/%u", arch_process()->pid, arch_thread()->tid);
 }
 

@@ -52,10 +52,25 @@ bool tree_entry_visible(const struct directory_entry *entry)
            entry->inode->operations->follow(entry->inode, &target, &tid) != -ENOENT;
 }
 
+/* Returns the entry of a directory of numbers; a number has no leading zeros. */
+static struct directory_entry *numbered_entry(const struct inode *directory, struct path_span name,
+                                              uint32_t *tid)
+{
+    const uint32_t most = 99999999;
+    uint32_t number = 0;
+
+    for (const char *c = name.at; c < name.end; c++) {
+        if (*c < '0' || *c > '9' || number > most || (*c == '0' && c == name.at && name.end - c > 1))
+            return NULL;
+        number = 10 * number + (uint32_t)(*c - '0');
+    }
+    return directory->operations->find_number(number, tid);
+}
+
 static struct directory_entry *entry_of(const struct inode *directory, struct path_span name, uint32_t *tid)
 {
-    if (directory->operations && directory->operations->find_thread)
-        return directory->operations->find_thread(name.at, span_bytes(name), tid);
+    if (directory->operations && directory->operations->find_number)
+        return numbered_entry(directory, name, tid);
 
     struct directory_entry *entry = tree_entry_find(directory, name);
     return entry && tree_entry_visible(entry) ? entry : NULL;
@@ -185,7 +200,7 @@ static int walk_run(struct walk *walk, struct inode *start, uint32_t tid, enum t
         if (!mode_is(at.inode->mode, S_IFLNK) || (last && !at.trailing_slash && follow == TREE_NO_FOLLOW))
             continue;
         start = at.directory;
-        tid = 0;
+        tid = at.tid;
         error = link_enter(walk, at.inode, &start, &tid);
         if (error)
             return error;

@@ -44,19 +44,21 @@ struct inode_operations {
      * locks. */
     int (*open)(struct file *file);
     /* Finds where a symbolic link leads for the calling process: 0; -ENOENT if that process has no such link;
-     * another error if it cannot be followed. *tid is 0, or becomes path_lookup.tid. The caller holds the
-     * tree's lock. Takes no other lock than a descriptor table's. */
+     * another error if it cannot be followed. *tid is the link's path_lookup.tid, and becomes the target's.
+     * The caller holds the tree's lock. Takes no other lock than a descriptor table's. */
     int (*follow)(const struct inode *link, struct inode **target, uint32_t *tid);
     /* Writes what readlink answers, if `follow` does not answer -ENOENT: the length, or an error. As
      * above. */
-    int64_t (*read_link)(const struct tree *tree, const struct inode *link, char *text, size_t bytes);
-    /* For a directory whose entries are the calling process's threads, named by their tids. Returns the entry
-     * that stands for all of them, and sets *tid to the number `name`; NULL if it is no number. Does not
-     * check that there is such a thread: the search would be under the tree's lock. */
-    struct directory_entry *(*find_thread)(const char *name, size_t name_bytes, uint32_t *tid);
-    /* Returns the inode of the threads, and sets *tid to that of the first thread from *tid on; NULL if there
-     * is none. Without locks. */
-    const struct inode *(*next_thread)(uint32_t *tid);
+    int64_t (*read_link)(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
+                         size_t bytes);
+    /* For a directory whose entries are the calling process's threads, or links for its descriptors, named by
+     * their numbers. Returns the entry that stands for all of them, and sets *tid to path_lookup.tid of
+     * `number`; NULL if there is none. Does not check that there is such a thread: the search would be under
+     * the tree's lock. */
+    struct directory_entry *(*find_number)(uint32_t number, uint32_t *tid);
+    /* Returns the inode of the numbers, and sets *number to the first from *number on, and *tid as above;
+     * NULL if there is none. Without locks. */
+    const struct inode *(*next_number)(uint32_t *number, uint32_t *tid);
 };
 
 enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };
@@ -137,6 +139,8 @@ struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const
 
 /* ---- Lookups; lookup.c ---- */
 
+#define TID_OF_DESCRIPTOR 0x80000000U
+
 enum tree_last { TREE_LAST_NAME, TREE_LAST_DOT, TREE_LAST_DOTDOT, TREE_LAST_ROOT };
 
 /* Where a path leads. */
@@ -146,7 +150,8 @@ struct path_lookup {
     struct inode *inode;           /* NULL if it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
-    uint32_t tid;      /* the thread that the inode shows; 0: it is no thread's */
+    uint32_t tid;      /* the thread that the inode shows; TID_OF_DESCRIPTOR and a number: that link of
+                        * /proc/self/fd; 0: neither */
     unsigned followed; /* symbolic links followed, if the path leads to a mount */
     enum tree_last last;
     bool trailing_slash; /* a slash follows the last component: it must be a directory */

@@ -14,11 +14,17 @@
  * refused until it is sent. A connection with a wrong hello is closed and reported. A rank that sends an
  * invalid record ends the job. Runs under the library's lock, except tcp_wait.
  *
+ * A rank that may have fewer descriptors than there are ranks of other nodes retires the connection that it
+ * used least recently: it shuts it down for sending, and until the other end has done the same, which it does
+ * once it has sent what it had, sends that rank nothing and takes nothing from other connections with it. So
+ * records stay in order. Then both close it, and the next one to send connects again.
+ *
  * If waits block and there are several nodes, a rank sleeps in this epoll, and others of its node wake it by
  * a record (HEAD_WAKE) instead of the futex of shared.c.
  */
 #define _GNU_SOURCE /* accept4 */
 #include "launch/launch.h"
+#include "transport/tcp_begin.h"
 #include "transport/transport.h"
 #include <arpa/inet.h>
 #include <errno.h>
@@ -31,7 +37,6 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -68,6 +73,8 @@ struct connection {
     struct watch watch;
     int rank;
     bool has_ended;    /* the other end will send nothing more */
+    bool retires;      /* this rank has shut it down for sending, and waits for the other end */
+    uint64_t used;     /* `uses` when it last carried something */
     uint32_t events;   /* the events that epoll watches it for */
     size_t begin, end; /* bounds of what the socket has not taken */
     size_t bytes;      /* received, of an incomplete record */
@@ -83,7 +90,8 @@ static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 }
 static int events_fd = -1;
 static struct connection **outs; /* by world rank: the connection on which this rank sends; NULL: none yet */
 static struct connection *connections, *hot;
-static int strangers, strangers_named;
+static int strangers, strangers_named, retiring;
+static uint64_t uses;
 static uint64_t secret;
 static struct receiver receiver;
 
@@ -124,7 +132,8 @@ static struct connection *connection_make(int fd, int rank)
         return NULL;
     connection->watch = (struct watch){ WATCH_CONNECTION, fd };
     connection->rank = rank;
-    connection->has_ended = false;
+    connection->has_ended = connection->retires = false;
+    connection->used = ++uses;
     connection->events = 0;
     connection->begin = connection->end = connection->bytes = connection->left = 0;
     connection->next = connections;
@@ -146,6 +155,39 @@ static void connection_close(struct connection *connection)
         connection->next->link = connection->link;
     close(connection->watch.fd); /* ends epoll's watch, too */
     free(connection);
+}
+
+/* ---- Fewer descriptors than ranks ---- */
+
+static bool rank_retires(int rank)
+{
+    for (struct connection *one = retiring ? connections : NULL; one; one = one->next)
+        if (one->rank == rank && one->retires)
+            return true;
+    return false;
+}
+
+/* Begins to close the connection that was used least recently, unless one is closing already. */
+static void connection_retire(void)
+{
+    struct connection *oldest = NULL;
+
+    for (struct connection *one = connections; one && !retiring; one = one->next)
+        if (one->rank >= 0 && !one->has_ended && one->begin == one->end && !one->bytes && !one->left &&
+            (!oldest || one->used < oldest->used))
+            oldest = one;
+    if (!oldest)
+        return;
+    if (outs[oldest->rank] == oldest)
+        outs[oldest->rank] = NULL;
+    oldest->retires = true;
+    retiring++;
+    shutdown(oldest->watch.fd, SHUT_WR);
+}
+
+static bool descriptors_lack(void)
+{
+    return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
 }
 
 /* ---- Sending ---- */
@@ -201,6 +243,7 @@ static int address_of(int rank, struct sockaddr_in *address)
     return MPI_SUCCESS;
 }
 
+/* Connects; NULL without a descriptor, which a later call has once a connection has retired. */
 static struct connection *out_make(int rank)
 {
     const struct hello hello = { HELLO_MAGIC, secret, mpi_world.rank, mpi_world.size };
@@ -209,14 +252,17 @@ static struct connection *out_make(int rank)
     if (address_of(rank, &address))
         mpi_abort(1, "the launcher has no valid address of rank %d", rank);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+    if (fd < 0 && connections && descriptors_lack()) {
+        connection_retire();
+        return NULL;
+    }
     if (fd < 0)
         mpi_abort(1, "cannot make a socket for rank %d: %s", rank, strerror(errno));
     struct connection *out = connection_make(fd, rank);
     if (!out)
         mpi_abort(1, "no memory for a connection to rank %d", rank);
     if (connect(fd, (struct sockaddr *)&address, sizeof(address)) && !would_block())
-        mpi_abort(1, "rank %d cannot be reached at %s:%d: %s", rank, inet_ntoa(address.sin_addr),
-                  ntohs(address.sin_port), strerror(errno));
+        out_failed(out);
     memcpy(out->pending, &hello, sizeof(hello));
     out->end = sizeof(hello);
     outs[rank] = out;
@@ -237,7 +283,8 @@ static bool tcp_send(int peer, const struct head *head, const void *data, size_t
     size_t sent = 0;
 
     if (!out) { /* the hello and the first record wait until the connection is established */
-        out = out_make(peer);
+        if (rank_retires(peer) || !(out = out_make(peer)))
+            return false;
     } else if (out->begin < out->end && !out_flush(out)) {
         return false;
     } else {
@@ -250,6 +297,7 @@ static bool tcp_send(int peer, const struct head *head, const void *data, size_t
             out_failed(out);
         sent = done < 0 ? 0 : (size_t)done;
     }
+    out->used = ++uses;
     if (sent < sizeof(record))
         out_keep(out, (const char *)&record + sent, sizeof(record) - sent);
     size_t data_sent = sent > sizeof(record) ? sent - sizeof(record) : 0;
@@ -282,8 +330,11 @@ static void listener_take(void)
 {
     int fd = accept4(listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-    if (fd < 0)
+    if (fd < 0) {
+        if (descriptors_lack())
+            connection_retire();
         return;
+    }
     if (strangers == STRANGERS_MAX)
         connection_close(stranger_oldest());
     struct connection *stranger = connection_make(fd, -1);
@@ -313,7 +364,7 @@ static const char *hello_take(struct connection *in)
         return "it claims to be this rank itself";
     in->rank = hello.rank;
     strangers--;
-    if (!outs[in->rank])
+    if (!outs[in->rank] && !rank_retires(in->rank))
         outs[in->rank] = in;
     return NULL;
 }
@@ -380,7 +431,26 @@ static bool hello_is_good(struct connection *in)
     return true;
 }
 
-/* Handles the end of what a connection receives. This rank may still send on a rank's connection. */
+/* Closes a connection that both ends have shut down, and takes what had to wait for that. */
+static void connection_end(struct connection *ended)
+{
+    const int rank = ended->rank;
+
+    retiring -= ended->retires;
+    if (outs[rank] == ended)
+        outs[rank] = NULL;
+    connection_close(ended);
+    for (struct connection *one = connections; one && !rank_retires(rank); one = one->next) {
+        if (one->rank != rank || one->has_ended)
+            continue;
+        if (!outs[rank])
+            outs[rank] = one;
+        records_take(one);
+    }
+}
+
+/* Handles the end of what a connection receives. Once this rank has sent what it had, it closes a rank's
+ * connection. */
 static void in_ends(struct connection *in)
 {
     if (in->rank >= 0 && (in->bytes || in->left)) {
@@ -392,9 +462,14 @@ static void in_ends(struct connection *in)
         return;
     }
     in->has_ended = true;
-    connection_watch(in);
+    if (outs[in->rank] == in)
+        outs[in->rank] = NULL;
     if (hot == in)
         hot = NULL;
+    if (out_flush(in))
+        connection_end(in);
+    else
+        connection_watch(in);
 }
 
 /* Counts received bytes, first those in the place of a fragment. */
@@ -424,11 +499,17 @@ static ssize_t in_read(struct connection *in)
     return bytes;
 }
 
+/* Returns whether what a connection brings is later than what still comes on one that retires. */
+static bool in_waits(const struct connection *in)
+{
+    return in->rank >= 0 && !in->retires && rank_retires(in->rank);
+}
+
 static bool in_take(struct connection *in)
 {
     bool took = false;
 
-    for (int i = 0; i < READS; i++) {
+    for (int i = 0; i < READS && !in_waits(in); i++) {
         size_t room = in->left + sizeof(in->data) - in->bytes;
         ssize_t bytes = in_read(in);
 
@@ -442,9 +523,10 @@ static bool in_take(struct connection *in)
             connection_close(in);
             break;
         }
-        if (in->rank >= 0) {
+        if (in->rank >= 0 && !in_waits(in)) {
             hot = in;
             took = true;
+            in->used = ++uses;
             records_take(in);
         }
         if ((size_t)bytes < room)
@@ -470,7 +552,9 @@ static bool events_take(void)
         } else {
             if (connection->begin < connection->end && events[i].events & (EPOLLOUT | EPOLLERR | EPOLLHUP))
                 took |= out_flush(connection);
-            if (!connection->has_ended && events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP))
+            if (connection->has_ended && connection->begin == connection->end)
+                connection_end(connection);
+            else if (!connection->has_ended && events[i].events & (EPOLLIN | EPOLLERR | EPOLLHUP))
                 took |= in_take(connection);
         }
     }
@@ -530,38 +614,18 @@ static int listener_make(void)
     return pmi_put(key, text);
 }
 
-/* Agrees on the job's secret, which rank 0 draws. */
-static int secret_agree(void)
-{
-    char text[32];
-    int error = MPI_SUCCESS;
-
-    if (mpi_world.rank == 0) {
-        if (getrandom(&secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
-            return mpi_error(MPI_ERR_OTHER, "no random number for the job's secret: %s", strerror(errno));
-        snprintf(text, sizeof(text), "%016llx", (unsigned long long)secret);
-        error = pmi_put("tacet-mpi-secret", text);
-    }
-    if (!error)
-        error = pmi_barrier();
-    if (!error && mpi_world.rank)
-        error = pmi_get("tacet-mpi-secret", text, sizeof(text));
-    if (!error && mpi_world.rank)
-        secret = strtoull(text, NULL, 16);
-    return error;
-}
-
 static int tcp_begin(const struct receiver *given)
 {
     receiver = *given;
     if (mpi_world.nodes == 1)
         return MPI_SUCCESS;
+    tcp_descriptors_raise(mpi_world.size - mpi_world.node_size);
     outs = calloc((size_t)mpi_world.size, sizeof(*outs));
     if (!outs)
         return mpi_error(MPI_ERR_NO_MEM, "no memory for %d ranks", mpi_world.size);
     int error = listener_make();
     if (!error)
-        error = secret_agree();
+        error = tcp_secret_agree(&secret);
     if (error)
         return error;
     bell.fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
