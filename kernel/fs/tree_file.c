@@ -52,6 +52,8 @@ static int64_t memory_read(struct file *file, uint64_t buffer, uint64_t bytes, u
 
 static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
+    if (bytes == 0)
+        return 0;
     if (offset + bytes > FILE_BYTES_MAX) {
         if (offset >= FILE_BYTES_MAX)
             return -EFBIG;

@@ -88,6 +88,8 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     uint64_t start = *address;
 
     VM_GUARD(vm);
+    if (page_up(old_bytes) == 0 && page_up(new_bytes) && !area_find(vm, start))
+        return -EFAULT;
     if (old_bytes == 0 || old_bytes > ARCH_USER_LIMIT || page_up(new_bytes) == 0 ||
         !range_valid(start, page_up(old_bytes)))
         return -EINVAL;

@@ -29,8 +29,10 @@ int inet_socket_create(struct file *file, int type, int protocol)
 {
     if (type < SOCK_STREAM || type > SOCK_RAW)
         return -ESOCKTNOSUPPORT;
-    if (protocol < 0 || protocol > 255)
+    if (protocol < 0 || protocol > PROTOCOL_LAST)
         return -EINVAL;
+    if (protocol > UINT8_MAX)
+        return -EPROTONOSUPPORT;
     if (type == SOCK_STREAM)
         return protocol == PROTOCOL_IP || protocol == PROTOCOL_TCP ? inet_stream_create(file)
                                                                    : -EPROTONOSUPPORT;

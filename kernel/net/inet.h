@@ -16,7 +16,8 @@ enum ip_protocol {
     PROTOCOL_ICMP = 1,
     PROTOCOL_TCP = 6,
     PROTOCOL_UDP = 17,
-    PROTOCOL_RAW = 255
+    PROTOCOL_RAW = 255,
+    PROTOCOL_LAST = 262 /* that Linux knows */
 };
 
 /* Linux's options of level IP. */

@@ -178,6 +178,8 @@ static int stream_accept_call(struct file *file, struct file *accepted, struct s
         return -EINVAL;
     network_poll();
     while (!(stream = stream_accept(listener))) {
+        if (listener->state != STREAM_LISTENING)
+            return -EINVAL; /* shut down meanwhile */
         error = socket_nonblocking(file, 0) ? -EAGAIN : stream_wait_change(listener, deadline_ns);
         if (error)
             return error;

@@ -37,6 +37,7 @@ static void state_set(struct stream *stream, enum stream_state to)
 {
     static const uint8_t after[] = {
         [STREAM_CLOSED] = 1 << STREAM_LISTENING | 1 << STREAM_CONNECTING,
+        [STREAM_LISTENING] = 1 << STREAM_ENDED,
         [STREAM_CONNECTING] = 1 << STREAM_OPEN | 1 << STREAM_ENDED | 1 << STREAM_CLOSED,
         [STREAM_OPEN] = 1 << STREAM_ENDED,
         [STREAM_ENDED] = 1 << STREAM_CLOSED | 1 << STREAM_ENDED,
@@ -600,29 +601,18 @@ void stream_configure(struct stream *stream)
 
 /* ---- Ending ---- */
 
-int stream_shutdown(struct stream *stream, bool receiving, bool sending)
-{
-    struct connection *connection = &stream->connection;
-
-    NETWORK_GUARD();
-    int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
-    if (!error && receiving)
-        stream->receive_shut = true;
-    if (!error && sending && !stream->send_ended) {
-        stream->send_ended = true;
-        connection_flush(connection);
-    }
-    stream_changed(stream);
-    return error;
-}
-
-/* Ends a listener, and the connections that were not accepted, taking the lock for each. */
-static void listener_close(struct stream *listener)
+/* Ends listening, and the connections that were not accepted, taking the lock for each. */
+static int listener_stop(struct stream *listener)
 {
     struct connection *connection = &listener->connection;
     struct list_link *link;
 
     network_lock();
+    if (listener->state != STREAM_LISTENING) { /* another thread was faster */
+        network_unlock();
+        return -ENOTCONN;
+    }
+    state_set(listener, STREAM_ENDED);
     connection->port.listening = false;
     while ((link = listener->complete.first ? listener->complete.first : listener->incoming.first)) {
         struct stream *stream = LIST_OWNER(link, stream, queued);
@@ -635,9 +625,27 @@ static void listener_close(struct stream *listener)
     tcp_close(connection->pcb);
     connection->pcb = NULL;
     connection_leave(connection);
-    listener->owned = false;
-    pcb_lost(connection);
+    stream_changed(listener);
     network_unlock();
+    return 0;
+}
+
+int stream_shutdown(struct stream *stream, bool receiving, bool sending)
+{
+    struct connection *connection = &stream->connection;
+
+    if (stream->state == STREAM_LISTENING)
+        return receiving ? listener_stop(stream) : 0;
+    NETWORK_GUARD();
+    int error = stream->state == STREAM_OPEN || stream->state == STREAM_CONNECTING ? 0 : -ENOTCONN;
+    if (!error && receiving)
+        stream->receive_shut = true;
+    if (!error && sending && !stream->send_ended) {
+        stream->send_ended = true;
+        connection_flush(connection);
+    }
+    stream_changed(stream);
+    return error;
 }
 
 static void connection_end(struct stream *stream, bool abort)
@@ -666,10 +674,8 @@ static void connection_end(struct stream *stream, bool abort)
 
 void stream_end(struct stream *stream, bool abort)
 {
-    if (stream->state == STREAM_LISTENING) {
-        listener_close(stream);
-        return;
-    }
+    if (stream->state == STREAM_LISTENING)
+        listener_stop(stream);
     NETWORK_GUARD();
     stream->owned = false;
     stream->process = NULL;

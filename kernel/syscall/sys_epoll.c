@@ -301,7 +301,8 @@ static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uin
 
     if (!file)
         return -EBADF;
-    if (file->operations != &epoll_operations || (int32_t)room <= 0)
+    if (file->operations != &epoll_operations || (int32_t)room <= 0 ||
+        (uint32_t)room > INT32_MAX / sizeof(struct linux_epoll_event))
         return -EINVAL;
     struct epoll_wait wait = { file->object, buffer, (uint32_t)room };
     return readiness_wait(epoll_scan, &wait, deadline_ns);

@@ -40,6 +40,8 @@ static int vector_limit(const struct file *file, struct user_vector *vector, con
 /* Moves a vector, from its present part on, as one operation. */
 static int64_t vector_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
 {
+    if (file->operations->size && (int64_t)((offset ? *offset : file->offset) + vector->left) < 0)
+        return -EINVAL; /* beyond what an offset can say */
     if (write && file->inode && process_soft_limit(arch_process(), LIMIT_FILE_BYTES) != RLIM_INFINITY) {
         int error = vector_limit(file, vector, offset);
         if (error)

@@ -246,10 +246,11 @@ long sys_madvise(uint64_t address, uint64_t bytes, uint64_t advice)
      * which permits that the contents stay. */
     const uint64_t harmless = 1ULL << 0 | 1ULL << 1 | 1ULL << 2 | 1ULL << 3 | 1ULL << MADV_FREE |
                               0xffULL << 10 | 0x3fULL << 18 | 1ULL << 25;
+    const uint64_t end = address + page_up(bytes); /* may wrap around, as that of a length near 2^64 */
     struct vm *vm = &arch_process()->vm;
 
     advice = (uint32_t)advice;
-    if (address % ARCH_PAGE)
+    if (address % ARCH_PAGE || end < address || (bytes && end == address))
         return -EINVAL;
     if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
         return vm_clear(vm, address, bytes, false);
@@ -266,7 +267,7 @@ long sys_msync(uint64_t address, uint64_t bytes, uint64_t flags)
         return -EINVAL;
     if ((flags & MS_ASYNC) && (flags & MS_SYNC))
         return -EINVAL;
-    return pages_check(address, bytes);
+    return pages_check(address, page_up(bytes)); /* which is 0 for a length near 2^64 */
 }
 
 long sys_mincore(uint64_t address, uint64_t bytes, uint64_t vector)

@@ -65,7 +65,10 @@ static int socket_create(struct file *file, uint64_t family, uint64_t type, uint
 
 static bool type_is_valid(uint64_t type)
 {
-    return !((uint32_t)type & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | TYPE_BITS));
+    const uint64_t types_end = 11; /* Linux's SOCK_MAX */
+
+    return !((uint32_t)type & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | TYPE_BITS)) &&
+           (type & TYPE_BITS) < types_end;
 }
 
 long sys_socket(uint64_t family, uint64_t type, uint64_t protocol)

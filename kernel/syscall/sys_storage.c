@@ -153,11 +153,11 @@ long storage_read_ahead(const struct file *file)
     return is_stored(file) && mode_is(file->inode->mode, S_IFREG) ? 0 : -EINVAL;
 }
 
-long storage_advise(const struct file *file, uint32_t advice)
+long storage_advise(const struct file *file, int64_t bytes, uint32_t advice)
 {
     const uint32_t advice_last = 5; /* POSIX_FADV_NOREUSE */
 
     if (!file->operations->size)
         return -ESPIPE;
-    return advice > advice_last ? -EINVAL : 0;
+    return advice > advice_last || bytes < 0 ? -EINVAL : 0;
 }

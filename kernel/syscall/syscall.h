@@ -128,7 +128,7 @@ long thread_kill(uint32_t group, uint64_t tid, uint64_t signal);
 long storage_sync(struct file *file, bool data_only);
 long storage_sync_range(const struct file *file, int64_t offset, int64_t bytes, uint32_t flags);
 long storage_read_ahead(const struct file *file);
-long storage_advise(const struct file *file, uint32_t advice);
+long storage_advise(const struct file *file, int64_t bytes, uint32_t advice);
 
 /* Sets a thread's policy and priority. A negative policy: the thread keeps its policy. Answers the bound of a
  * policy's priorities, which is `realtime` if the policy has any. sys_thread.c */

@@ -3,6 +3,8 @@
  * of its own. */
 #include "conform.h"
 
+static const struct timespec at_once;
+
 static volatile int too_large;
 
 static void on_too_large(int signal)
@@ -37,8 +39,8 @@ static void descriptors(void)
     result("dup2 of one above to itself", sys(SYS_dup2, 12, 12));
     result("F_DUPFD from the last", sys(SYS_fcntl, 0, F_DUPFD, 7));
     result("F_DUPFD beyond", sys(SYS_fcntl, 0, F_DUPFD, 8));
-    result("poll of as many", sys(SYS_ppoll, none, 8, &(struct timespec){ 0, 0 }, NULL));
-    result("poll of more", sys(SYS_ppoll, none, 9, &(struct timespec){ 0, 0 }, NULL));
+    result("poll of as many", sys(SYS_ppoll, none, 8, &at_once, NULL));
+    result("poll of more", sys(SYS_ppoll, none, 9, &at_once, NULL));
     for (int d = 3; d < 6; d++)
         sys(SYS_dup, 0);
     result("a pipe with one number left", sys(SYS_pipe2, ends, 0));
@@ -52,6 +54,8 @@ static void descriptors(void)
     sys(SYS_close, 4);
 }
 
+#define LARGEST (1 << 20) /* more than this test prints */
+
 static void file_bytes(void)
 {
     struct sigaction action = { .sa_handler = on_too_large };
@@ -59,32 +63,33 @@ static void file_bytes(void)
     int file = file_made("f", "01234");
 
     sigaction(SIGXFSZ, &action, NULL);
-    result("RLIMIT_FSIZE to 8", lower(RLIMIT_FSIZE, 8));
-    result("a write up to it", sys(SYS_pwrite64, file, bytes, 3, 5));
-    result("a write across it", sys(SYS_pwrite64, file, bytes, 8, 6));
+    result("RLIMIT_FSIZE to a mebibyte", lower(RLIMIT_FSIZE, LARGEST));
+    result("a write up to it", sys(SYS_pwrite64, file, bytes, 3, LARGEST - 3));
+    result("a write across it", sys(SYS_pwrite64, file, bytes, 8, LARGEST - 2));
     result("no signal", too_large);
-    result("a write beyond", sys(SYS_pwrite64, file, bytes, 1, 8));
+    result("a write beyond", sys(SYS_pwrite64, file, bytes, 1, LARGEST));
     result("SIGXFSZ", too_large);
-    result("nothing, beyond", sys(SYS_pwrite64, file, bytes, 0, 9));
-    result("to it", sys(SYS_ftruncate, file, 8));
-    result("above it", sys(SYS_ftruncate, file, 9));
-    result("by its name", sys(SYS_truncate, "f", 100));
+    result("nothing, beyond", sys(SYS_pwrite64, file, bytes, 0, LARGEST + 1));
+    result("to it", sys(SYS_ftruncate, file, LARGEST));
+    result("above it", sys(SYS_ftruncate, file, LARGEST + 1));
+    result("by its name", sys(SYS_truncate, "f", 2 * LARGEST));
     result("SIGXFSZ each time", too_large);
-    result("allocated above it", sys(SYS_fallocate, file, 0, 4, 5));
+    result("allocated above it", sys(SYS_fallocate, file, 0, LARGEST - 4, 5));
     result("at the end", sys(SYS_lseek, file, 0, SEEK_END));
     result("a write there", sys(SYS_write, file, bytes, 1));
     sys(SYS_fcntl, file, F_SETFL, O_APPEND);
-    sys(SYS_ftruncate, file, 6);
+    sys(SYS_ftruncate, file, LARGEST - 2);
     result("appended", sys(SYS_write, file, bytes, 8));
     result("appended beyond", sys(SYS_write, file, bytes, 8));
     result("in all", sys(SYS_lseek, file, 0, SEEK_END));
     result("and signals", too_large);
     result("/dev/null has no limit", sys(SYS_write, 0, bytes, 8));
+    sys(SYS_ftruncate, file, 0);
 }
 
 CONFORM(limits)
 {
-    struct rlimit zero = { 0, 0 }, one = { 1, 1 };
+    const struct rlimit zero = { 0, 0 }, one = { 1, 1 }, reversed = { 2, 1 };
 
     if (!in_tmp())
         return;
@@ -98,6 +103,6 @@ CONFORM(limits)
            sys(SYS_mmap, NULL, 100 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     holds("less than that",
           sys(SYS_mmap, NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) > 0);
-    result("soft above hard", sys(SYS_prlimit64, 0, RLIMIT_CORE, &(struct rlimit){ 2, 1 }, NULL));
+    result("soft above hard", sys(SYS_prlimit64, 0, RLIMIT_CORE, &reversed, NULL));
     result("no such limit", sys(SYS_prlimit64, 0, 16, &one, NULL));
 }

@@ -39,6 +39,11 @@ def test_65536_descriptors_and_the_last_costs_what_the_first_did(tacet: Run) -> 
     assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
 
 
+def test_descriptors_end_with_memory_before_the_limit(tacet: Run) -> None:
+    result = expect_exit(tacet("descriptors.musl", "without-memory", time_limit=120))
+    assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
+
+
 def test_a_directory_of_many_files_costs_hardly_more_than_one_of_few(tacet: Run) -> None:
     result = expect_exit(tacet("directories.musl", icount=0, memory="2G", time_limit=120))
     assert result.stdout.count(b", broken: 0\n") == 1, result.explain()
