@@ -19,8 +19,6 @@
 
 #define NUMBER_WORDS (FILE_DESCRIPTORS_MAX / 64)
 
-_Static_assert(NUMBER_WORDS % 64 == 0, "each word of numbers has its bit");
-
 /* ---- Numbers. The caller holds the table's lock ---- */
 
 /* Returns the row of a number, an int, whose upper half is undefined; NULL if it has no row. */
@@ -35,42 +33,28 @@ static struct descriptor *row_of(const struct file_table *table, uint64_t number
 static void number_take(struct file_table *table, unsigned number)
 {
     table->taken[number / 64] |= 1ULL << number % 64;
-    if (table->taken[number / 64] == UINT64_MAX)
-        table->full[number / 64 / 64] |= 1ULL << number / 64 % 64;
+    table->lowest += number == table->lowest;
 }
 
 static void number_free(struct file_table *table, unsigned number)
 {
     table->taken[number / 64] &= ~(1ULL << number % 64);
-    table->full[number / 64 / 64] &= ~(1ULL << number / 64 % 64);
+    table->lowest = number < table->lowest ? number : table->lowest;
 }
 
-static bool number_is_taken(const struct file_table *table, unsigned number)
+/* Returns the lowest free number from `lowest` on. */
+static unsigned number_lowest(struct file_table *table, unsigned lowest)
 {
-    return table->taken[number / 64] >> number % 64 & 1;
-}
+    const bool is_lowest = lowest <= table->lowest;
+    unsigned number = is_lowest ? table->lowest : lowest, word = number / 64;
+    uint64_t below = (1ULL << number % 64) - 1, taken;
 
-/* Returns the lowest clear bit of `count` words from `from` on; 64 * count if there is none. */
-static unsigned clear_bit(const uint64_t *words, unsigned count, unsigned from)
-{
-    for (unsigned word = from / 64; word < count; word++, from = 64 * word) {
-        uint64_t clear = ~words[word] & UINT64_MAX << from % 64;
-
-        if (clear)
-            return 64 * word + (unsigned)__builtin_ctzll(clear);
-    }
-    return 64 * count;
-}
-
-/* Returns the lowest free number from `lowest`, which is below FILE_DESCRIPTORS_MAX, on. */
-static unsigned number_lowest(const struct file_table *table, unsigned lowest)
-{
-    unsigned word = lowest / 64, bit = clear_bit(&table->taken[word], 1, lowest % 64);
-
-    if (bit < 64)
-        return 64 * word + bit;
-    word = clear_bit(table->full, NUMBER_WORDS / 64, word + 1);
-    return word < NUMBER_WORDS ? 64 * word + clear_bit(&table->taken[word], 1, 0) : FILE_DESCRIPTORS_MAX;
+    for (; word < NUMBER_WORDS && (taken = table->taken[word] | below) == UINT64_MAX; below = 0)
+        word++;
+    number = word < NUMBER_WORDS ? 64 * word + (unsigned)__builtin_ctzll(~taken) : FILE_DESCRIPTORS_MAX;
+    if (is_lowest)
+        table->lowest = number;
+    return number;
 }
 
 unsigned descriptor_next(const struct process *process, unsigned lowest)
@@ -270,7 +254,7 @@ int file_install_at(struct process *process, struct file *file, unsigned descrip
     }
     struct descriptor *row = row_of(table, descriptor);
     struct file *old = row->file;
-    bool is_busy = !old && number_is_taken(table, descriptor);
+    bool is_busy = !old && table->taken[descriptor / 64] >> descriptor % 64 & 1;
     if (!is_busy) {
         *row = (struct descriptor){ file, close_on_exec };
         number_take(table, descriptor);

@@ -114,7 +114,7 @@ struct file_table {
     struct spinlock lock;
     struct descriptor *pages[FILE_DESCRIPTORS_MAX / DESCRIPTORS_A_PAGE]; /* NULL: none was needed yet */
     uint64_t taken[FILE_DESCRIPTORS_MAX / 64];                           /* a bit for each number */
-    uint64_t full[FILE_DESCRIPTORS_MAX / 64 / 64];                       /* a bit for each word of these */
+    unsigned lowest;                                                     /* numbers below are taken */
     struct file_page *files;
     struct file *free; /* rows of these without an open file */
     unsigned file_count;

@@ -38,20 +38,15 @@ static const char *base_name(const char *path)
 static void limits_begin(struct process *process)
 {
     const uint64_t slice_bytes = process->pages.total_bytes;
-    const struct {
-        uint64_t limit, soft, hard;
-    } known[] = {
-        { LIMIT_DATA, slice_bytes, slice_bytes }, /* what has rights; the rest costs nothing */
-        { LIMIT_MEMORY, slice_bytes, slice_bytes },
-        { LIMIT_CORE, 0, 0 },
-        { LIMIT_THREADS, threads_max(&process->cpus), threads_max(&process->cpus) },
-        { LIMIT_FILES, FILE_DESCRIPTORS_SOFT, FILE_DESCRIPTORS_MAX },
-        { LIMIT_SIGNALS, SIGNAL_ENTRIES, SIGNAL_ENTRIES },
-    };
+    const unsigned threads = threads_max(&process->cpus);
+    struct linux_rlimit *limits = process->limits;
 
-    memset(process->limits, 0xff, sizeof(process->limits)); /* RLIM_INFINITY */
-    for (unsigned i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-        process->limits[known[i].limit] = (struct linux_rlimit){ known[i].soft, known[i].hard };
+    memset(limits, 0xff, sizeof(process->limits)); /* RLIM_INFINITY */
+    limits[LIMIT_DATA] = limits[LIMIT_MEMORY] = (struct linux_rlimit){ slice_bytes, slice_bytes };
+    limits[LIMIT_CORE] = (struct linux_rlimit){ 0, 0 };
+    limits[LIMIT_THREADS] = (struct linux_rlimit){ threads, threads };
+    limits[LIMIT_FILES] = (struct linux_rlimit){ FILE_DESCRIPTORS_SOFT, FILE_DESCRIPTORS_MAX };
+    limits[LIMIT_SIGNALS] = (struct linux_rlimit){ SIGNAL_ENTRIES, SIGNAL_ENTRIES };
 }
 
 int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,

@@ -37,13 +37,13 @@ enum report { REPORT_END = 640, REPORT_DETAIL };
 
 /* What setrlimit limits, by Linux's numbers; LIMIT_… are those that the kernel itself looks at. */
 enum limit {
-    LIMIT_CPU_S = 0,
-    LIMIT_FILE_BYTES = 1,
-    LIMIT_DATA = 2,
-    LIMIT_STACK = 3,
-    LIMIT_CORE = 4,
+    LIMIT_CPU_S,
+    LIMIT_FILE_BYTES,
+    LIMIT_DATA,
+    LIMIT_STACK,
+    LIMIT_CORE,
     LIMIT_THREADS = 6,
-    LIMIT_FILES = 7,
+    LIMIT_FILES,
     LIMIT_MEMORY = 9,
     LIMIT_SIGNALS = 11,
     LIMITS = 16
@@ -141,7 +141,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, const struct
  * unknown numbers and a soft limit above the hard one; -EPERM. */
 int process_limit(uint64_t resource, struct linux_rlimit *limit, const struct linux_rlimit *to);
 
-static inline uint64_t process_soft_limit(const struct process *process, enum limit limit)
+static inline uint64_t process_soft_limit(const struct process *process, unsigned limit)
 {
     return __atomic_load_n(&process->limits[limit].soft, __ATOMIC_RELAXED);
 }

@@ -182,6 +182,13 @@ static long extended_refuse(uint64_t path, uint64_t flags)
     return error ? error : -EOPNOTSUPP;
 }
 
+long sys_fsetxattr(uint64_t descriptor)
+{
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+
+    return file && !(file->flags & O_PATH) ? -EOPNOTSUPP : -EBADF;
+}
+
 long sys_setxattr(uint64_t path)
 {
     return extended_refuse(path, 0);

@@ -145,13 +145,6 @@ long sys_setgroups(uint64_t count)
     return (uint32_t)count ? -EPERM : 0;
 }
 
-long personality_set(uint32_t persona)
-{
-    const uint32_t no_random_addresses = 0x40000, query = UINT32_MAX;
-
-    return persona == query || persona == no_random_addresses ? (long)no_random_addresses : -EINVAL;
-}
-
 /* ---- Children ---- */
 
 #define WAIT_NO_HANG   0x00000001U

@@ -139,11 +139,14 @@ long storage_sync(struct file *file, bool data_only)
                               : 0;
 }
 
-long storage_sync_range(const struct file *file, int64_t offset, int64_t bytes, uint32_t flags)
+long sys_sync_file_range(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t flags)
 {
     const uint32_t known = 7; /* SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE, _WAIT_AFTER */
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if ((flags & ~known) || offset < 0 || bytes < 0 || bytes > INT64_MAX - offset)
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
+    if (((uint32_t)flags & ~known) || (int64_t)(offset | bytes | (offset + bytes)) < 0)
         return -EINVAL;
     return file->inode && (file->mode & S_IFMT) != S_IFCHR ? 0 : -ESPIPE;
 }

@@ -103,9 +103,6 @@ struct mount_change owner_change(uint64_t user, uint64_t group);
 long open_attributes_set(struct file *file, struct mount_change change);
 long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, struct mount_change change);
 
-/* Answers personality. sys_process.c */
-long personality_set(uint32_t persona);
-
 /* Writes a user's or group's number to three addresses. -EFAULT. sys_process.c */
 int ids_write(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
 
@@ -124,9 +121,8 @@ long directory_read(struct file *file, uint64_t buffer, uint64_t bytes); /* getd
 /* Sends a signal to a thread of the process `group`, or of any process if that is 0. sys_signal.c */
 long thread_kill(uint32_t group, uint64_t tid, uint64_t signal);
 
-/* Has the server of a mount store the file; the other three check their arguments. sys_storage.c */
+/* Has the server of a mount store the file; the other two check their arguments. sys_storage.c */
 long storage_sync(struct file *file, bool data_only);
-long storage_sync_range(const struct file *file, int64_t offset, int64_t bytes, uint32_t flags);
 long storage_read_ahead(const struct file *file);
 long storage_advise(const struct file *file, int64_t bytes, uint32_t advice);
 
