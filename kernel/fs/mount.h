@@ -43,7 +43,7 @@ struct mount_call {
     uint32_t group;
     unsigned symlinks; /* followed so far; at most TREE_SYMLINKS_MAX */
     char *left;        /* TREE_PATH_MAX bytes for the path that leads out; "" at first. With two calls (link,
-                        * rename), it is set in the call whose path leads out */
+                        * rename), it is set in the call whose path leads out. NULL: no path may (-ENOENT) */
 };
 
 /* As Linux's stat, also of files of the tree. `blocks` are of 512 bytes; `device` is the device that the file

@@ -4,7 +4,7 @@
  * threads may use one file. Those that find its connection gone each open it again, and the first one's fid
  * is kept.
  */
-#include "ninep/file.h"
+#include "ninep/names.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
@@ -12,6 +12,8 @@
 #define WINDOW       6 /* messages of one transfer in flight */
 #define LOCK_BLOCKED 1
 #define LOCK_GRACE   3
+#define PAGE_BYTES   4096
+#define PAUSE_NS     1000000
 
 static struct ninep_file *of(struct mount_file *file)
 {
@@ -71,27 +73,36 @@ int ninep_change(struct ninep_session *session, uint32_t fid, uint32_t generatio
 
 /* ---- Files ---- */
 
-struct ninep_file *ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode)
+int ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode, struct ninep_file **out)
 {
     const char *text = path->scratch->path;
     uint64_t path_bytes = strlen(text);
-    uint64_t memory_bytes = sizeof(struct ninep_file) + path_bytes + 1;
+    /* The rest of a page is room for a longer name. */
+    uint64_t memory_bytes =
+        (sizeof(struct ninep_file) + path_bytes + PAGE_BYTES) & ~(uint64_t)(PAGE_BYTES - 1);
     struct ninep_file *file = ninep_allocate(memory_bytes);
 
     if (!file)
-        return NULL;
+        return -ENOMEM;
     *file = (struct ninep_file){ .file = { .mount = path->call->mount, .mode = mode },
                                  .session = path->session,
                                  .memory_bytes = memory_bytes,
                                  .flags = flags,
                                  .qid = path->qid,
-                                 .path_bytes = (uint32_t)path_bytes };
+                                 .path_bytes = (uint32_t)path_bytes,
+                                 .path_room = (uint32_t)(memory_bytes - sizeof(struct ninep_file)) };
     memcpy(file->path, text, path_bytes + 1);
-    return file;
+    int error = ninep_name_enter(file, path);
+    if (error)
+        ninep_file_free(file);
+    else
+        *out = file;
+    return error;
 }
 
 void ninep_file_free(struct ninep_file *file)
 {
+    ninep_name_leave(file);
     if (file->entries)
         ninep_free(file->entries, NINEP_ENTRIES_BYTES);
     ninep_free(file, file->memory_bytes);
@@ -110,6 +121,9 @@ int64_t ninep_file_path(const struct mount_file *mount_file, char *text, uint64_
 {
     const struct ninep_file *file = (const struct ninep_file *)mount_file;
 
+    SPIN_GUARD(&file->session->lock);
+    if (file->is_gone)
+        return -ENOENT;
     if (file->path_bytes + 2ULL > bytes)
         return -ERANGE;
     text[0] = '/';
@@ -133,6 +147,12 @@ static int lose(struct ninep_file *file, int lost)
     return lost;
 }
 
+/* Returns whether this is another file's number. The root of the export is what it is. */
+static bool is_other(const struct ninep_file *file, uint64_t number)
+{
+    return file->path_bytes && number != file->qid.path;
+}
+
 /* Walks the file's path and opens it, in the path's generation. */
 static int open_again(struct ninep_file *file, struct ninep_path *path)
 {
@@ -140,8 +160,8 @@ static int open_again(struct ninep_file *file, struct ninep_path *path)
 
     if (!error)
         error = ninep_path_own(path);
-    if (error == -ENOENT || error == -ENOTDIR || error == MOUNT_LEFT ||
-        (!error && (path->qid.path != file->qid.path || path->qid.type != file->qid.type)))
+    if (error == -ENOENT || error == -ENOTDIR ||
+        (!error && (is_other(file, path->qid.path) || path->qid.type != file->qid.type)))
         return lose(file, -ESTALE);
     if (!error && !(file->flags & O_PATH))
         error = ninep_open(file->session, path->fid, path->generation,
@@ -156,7 +176,6 @@ static int reopen(struct ninep_file *file, uint32_t generation)
     struct ninep_path path;
     int error = ninep_path_begin(&path, session, generation, &call);
 
-    call.left = path.scratch ? path.scratch->other : NULL;
     if (!error)
         error = open_again(file, &path);
     spin_lock(&session->lock);
@@ -175,14 +194,19 @@ static int reopen(struct ninep_file *file, uint32_t generation)
  * executed the request, at most until the deadline. */
 struct attempt {
     struct ninep_file *file;
-    uint64_t deadline_ns;
+    uint64_t deadline_ns, moves;
     uint32_t fid, generation;
     int error; /* of the last attempt */
 };
 
 static struct attempt attempts_of(struct mount_file *mount_file)
 {
-    return (struct attempt){ of(mount_file), deadline(of(mount_file)->session), 0, 0, -ENOTCONN };
+    struct ninep_session *session = of(mount_file)->session;
+
+    return (struct attempt){ .file = of(mount_file),
+                             .deadline_ns = deadline(session),
+                             .moves = __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE),
+                             .error = -ENOTCONN };
 }
 
 /* Waits for a connection, and for the file's fid on it: opens the file again if it has none there. Returns
@@ -340,35 +364,76 @@ int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t co
 
 /* ---- The rest ---- */
 
-/* Gets the attributes of an open file. diod finds these by the file's name: -ESTALE if they are another
- * file's. */
-static int attributes(struct attempt *attempt, struct mount_status *status)
+/* Gets the attributes of an open file, and changes them, unless `change` is NULL. The server does both by
+ * name, so a file that was renamed is walked to. -ESTALE if its name is another file's. */
+static int attributes(struct attempt *attempt, struct mount_status *status, const struct mount_change *change)
 {
-    int error = ninep_attributes(attempt->file->session, attempt->fid, attempt->generation, status);
+    struct ninep_file *file = attempt->file;
+    struct ninep_session *session = file->session;
+    struct mount_call call = { .mount = file->file.mount, .directory = &file->file, .path = "" };
+    struct ninep_path path = { .fid = attempt->fid };
+    int error = 0;
 
-    return error == -ENOENT || (!error && status->number != attempt->file->qid.path) ? -ESTALE : error;
+    if (file->is_moved) {
+        error = ninep_path_begin(&path, session, attempt->generation, &call);
+        if (!error)
+            error = ninep_path_walk(&path, false);
+    }
+    if (!error)
+        error = ninep_attributes(session, path.fid, attempt->generation, status);
+    if (!error && is_other(file, status->number))
+        error = -ESTALE;
+    if (!error && change)
+        error = ninep_change(session, path.fid, attempt->generation, change);
+    ninep_path_end(&path);
+    if (!error)
+        status->links -= file->is_hidden;
+    return error == -ENOENT || error == -ENOTDIR ? -ESTALE : error;
+}
+
+/* After -ESTALE: looks again if this node has changed names meanwhile. */
+static void look_again(struct attempt *attempt)
+{
+    struct ninep_session *session = attempt->file->session;
+    const bool moves = __atomic_load_n(&session->moving, __ATOMIC_ACQUIRE);
+    const uint64_t moved = __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE);
+    struct ninep_sleeper sleeper;
+
+    if (attempt->error != -ESTALE || attempt->file->lost || (!moves && moved == attempt->moves))
+        return;
+    ninep_sleeper_begin(&sleeper);
+    if (moves)
+        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_NS);
+    attempt->moves = moved;
+    attempt->error = -ENOTCONN;
+}
+
+static int status_or_change(struct mount_file *mount_file, struct mount_status *status,
+                            const struct mount_change *change)
+{
+    struct attempt attempt = attempts_of(mount_file);
+    struct ninep_file *file = attempt.file;
+
+    while (!file->is_gone && attempt_next(&attempt)) {
+        attempt.error = attributes(&attempt, status, change);
+        look_again(&attempt);
+    }
+    if (!file->is_gone)
+        return attempt.error;
+    *status = file->last;
+    return 0;
 }
 
 int ninep_file_status(struct mount_file *mount_file, struct mount_status *status)
 {
-    struct attempt attempt = attempts_of(mount_file);
-
-    while (attempt_next(&attempt))
-        attempt.error = attributes(&attempt, status);
-    return attempt.error;
+    return status_or_change(mount_file, status, NULL);
 }
 
 int ninep_file_change(struct mount_file *mount_file, const struct mount_change *change)
 {
-    struct attempt attempt = attempts_of(mount_file);
     struct mount_status status;
 
-    while (attempt_next(&attempt)) {
-        attempt.error = attributes(&attempt, &status); /* diod makes a change by name, too */
-        if (!attempt.error)
-            attempt.error = ninep_change(attempt.file->session, attempt.fid, attempt.generation, change);
-    }
-    return attempt.error == -ENOENT ? -ESTALE : attempt.error;
+    return status_or_change(mount_file, &status, change);
 }
 
 /* Returns whether earlier writes may be lost, which one call reports. */
@@ -426,9 +491,8 @@ static int entries_fetch(struct ninep_file *file, uint64_t position)
     return attempt.error;
 }
 
-int ninep_file_list(struct mount_file *mount_file, uint64_t position, struct mount_entry *entry)
+static int list_next(struct ninep_file *file, uint64_t position, struct mount_entry *entry)
 {
-    struct ninep_file *file = of(mount_file);
     int result = 0;
 
     if (position && position == file->entries_next && file->entries_left.at != file->entries_left.end)
@@ -440,6 +504,16 @@ int ninep_file_list(struct mount_file *mount_file, uint64_t position, struct mou
     }
     file->entries_next = result == 1 ? entry->next : 0;
     return result == -EPROTO ? -EIO : result;
+}
+
+int ninep_file_list(struct mount_file *mount_file, uint64_t position, struct mount_entry *entry)
+{
+    struct ninep_file *file = of(mount_file);
+    int result;
+
+    while ((result = list_next(file, position, entry)) == 1 && ninep_name_is_hidden(file, entry->name))
+        position = entry->next;
+    return result;
 }
 
 static void lock_put(struct short_call *call, enum ninep_type type, uint32_t fid,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * file.h: open files of a server. A file remembers its path, and its qid, by which it is recognised. After a
- * reconnection the next use opens it again by the path, and if
+ * file.h: open files of a server. A file has its path (names.h), and its qid, by which it is recognised.
+ * After a reconnection the next use opens it again by the path, and if
  *
  *      another file is there, or none      -ESTALE from now on
  *      it had locks                        -EIO from now on: the server has released them
@@ -22,24 +22,31 @@ struct ninep_file {
     uint64_t memory_bytes; /* size of this structure with its path */
     uint32_t flags;        /* Linux's, with which it was opened */
     struct ninep_qid qid;
+    struct mount_status last; /* if is_gone */
     /* Under the session's lock. */
     uint32_t fid, generation; /* generation 0: there is no fid */
     bool has_locks, is_unsynced, sync_is_lost;
     int lost; /* the error of all calls from now on */
+    /* Its name (names.h). */
+    struct avl_node named;
+    bool is_named;  /* in the tree */
+    bool is_moved;  /* `path` is not the name to which its fid was walked */
+    bool is_hidden; /* `path` is a name of the session's own */
+    bool is_gone;   /* a directory without a name */
     /* For listing the directory, by one thread at a time. */
     uint8_t *entries;
     struct ninep_reader entries_left;
     uint64_t entries_next;
-    uint32_t path_bytes;
-    char path[]; /* without the leading slash */
+    uint32_t path_bytes, path_room; /* under the lock, as the path itself */
+    char path[];                    /* without the leading slash */
 };
 
 #define NINEP_ENTRIES_BYTES 8192
 /* The flags of Linux's that a server is sent; the last are O_SYNC and O_DSYNC. */
 #define NINEP_OPEN_FLAGS (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_DIRECTORY | 04010000)
 
-/* Makes a file for what the path names, without a fid. Returns NULL if there is no memory. */
-struct ninep_file *ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode);
+/* Makes a file for what the path names, without a fid. -ENOMEM; -ENOTCONN: the call is to be repeated. */
+int ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode, struct ninep_file **file);
 void ninep_file_free(struct ninep_file *file);
 
 /* Opens the file that a fid stands for; it exists. */

@@ -11,7 +11,7 @@
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "ninep/file.h"
+#include "ninep/names.h"
 
 /* One call, and what it asks for. */
 struct query {
@@ -190,6 +190,128 @@ static int ninep_make_symlink(struct mount_call *call, const char *target)
     return (int)perform(&query, make_symlink_once);
 }
 
+/* ---- Names that go, of open files (names.h) ---- */
+
+#define HIDDEN_TRIES 4
+
+/* What happens to the open files of such a name. */
+struct going {
+    struct mount_call call;
+    struct ninep_path directory;           /* that a hidden name is in; its text is that name */
+    struct mount_status status;            /* of a directory */
+    bool is_open, is_directory, is_hidden; /* is_open alone: the server gives it no other name */
+};
+
+/* Gives the file that `path` was walked to another name in the same directory. */
+static int hide(struct going *going, struct ninep_path *path)
+{
+    struct ninep_path *directory = &going->directory;
+    char *text;
+    int result;
+
+    going->call = (struct mount_call){ .mount = path->call->mount, .path = path->scratch->path };
+    result = ninep_path_begin(directory, path->session, path->generation, &going->call);
+    if (result)
+        return result;
+    result = ninep_path_parent(directory, -EBUSY);
+    for (unsigned i = 0; !result && i < HIDDEN_TRIES; i++) {
+        struct ninep_request request = request_begin(directory, NINEP_LINK, directory->fid);
+
+        format_text(directory->name, sizeof(directory->name), NINEP_HIDDEN "%lx-%u", path->qid.path, i);
+        ninep_put_u32(&request.message, path->fid);
+        name_put(&request, directory->name);
+        result = send_once(directory, &request);
+        going->is_hidden = !result;
+        if (result != -EEXIST)
+            break;
+        result = 0;
+    }
+    text = directory->scratch->path;
+    const uint64_t bytes = strlen(text);
+    if (!going->is_hidden || bytes + strlen(directory->name) + 2 > TREE_PATH_MAX)
+        return ninep_is_broken(result) ? result : 0; /* the server has no such links: the files go */
+    format_text(text + bytes, TREE_PATH_MAX - bytes, "%s%s", bytes ? "/" : "", directory->name);
+    ninep_names_change(path->session, path->scratch->path, text, false, true);
+    return 0;
+}
+
+/* Prepares for the end of the name that `path` was walked to; going_end follows, with what has come of it. */
+static int going_begin(struct going *going, struct ninep_path *path)
+{
+    *going = (struct going){ .is_open = ninep_name_is_open(path->session, path->scratch->path) };
+    if (!going->is_open)
+        return 0;
+    __atomic_fetch_add(&path->session->moving, 1, __ATOMIC_ACQ_REL);
+    if (!(path->qid.type & NINEP_QID_DIRECTORY))
+        return hide(going, path);
+    going->is_directory = true;
+    return ninep_attributes(path->session, path->fid, path->generation, &going->status);
+}
+
+static int64_t name_remove_once(struct ninep_path *path, struct query *query);
+static int ninep_rename(struct mount_call *from, struct mount_call *to, unsigned flags);
+
+static void name_remove(struct mount *mount, const char *text)
+{
+    struct mount_call call = { .mount = mount, .path = text };
+    struct query query = { .call = &call };
+
+    perform(&query, name_remove_once); /* if it fails, the name stays */
+}
+
+static void going_end(struct going *going, struct ninep_path *path, int result)
+{
+    const char *hidden = going->directory.scratch ? going->directory.scratch->path : NULL;
+
+    if (going->is_directory && !result) {
+        ninep_names_end(path->session, path->scratch->path, &going->status);
+    } else if (going->is_hidden && result && result != -EIO && !ninep_is_broken(result)) {
+        ninep_names_change(path->session, hidden, path->scratch->path, false, false);
+        name_remove(path->call->mount, hidden);
+    }
+    if (going->is_open)
+        __atomic_fetch_sub(&path->session->moving, 1, __ATOMIC_ACQ_REL);
+    ninep_path_end(&going->directory);
+}
+
+/* Moves a hidden name out of a directory that is to go, into the one above. Returns whether there was one. */
+static bool hidden_lift(struct ninep_path *path)
+{
+    char *from = (char *)path->scratch->message, *to = path->scratch->other;
+    struct mount_call source = { .mount = path->call->mount, .path = from };
+    struct mount_call target = { .mount = path->call->mount, .path = to };
+    uint64_t bytes = strlen(path->scratch->path);
+
+    if (!ninep_hidden_find(path->session, path->scratch->path, from))
+        return false;
+    while (bytes > 0 && path->scratch->path[bytes - 1] != '/')
+        bytes--;
+    memcpy(to, from, bytes);
+    memcpy(to + bytes, ninep_last_name(from), strlen(ninep_last_name(from)) + 1);
+    return ninep_rename(&source, &target, 0) == 0;
+}
+
+/* Sends the request that removes what `path` was walked to. */
+static int remove_send(struct ninep_path *path)
+{
+    struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
+    int result = ninep_call(path->session, &request, path->generation);
+
+    /* The server has released the fid, whatever it answers. */
+    if (!ninep_is_broken(result))
+        ninep_fid_free(path->session, path->fid, path->generation);
+    path->fid = NINEP_ROOT;
+    return ninep_once(result);
+}
+
+static int64_t name_remove_once(struct ninep_path *path, struct query *query)
+{
+    int result = ninep_path_walk(path, false);
+
+    (void)query; /* the path has all */
+    return result ? result : remove_send(path);
+}
+
 static int64_t remove_once(struct ninep_path *path, struct query *query)
 {
     static const int errors[2][4] = {
@@ -198,6 +320,7 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
     };
     int error = errors[query->directory][ninep_path_last(query->call->path)];
     bool trailing_slash = path->must_be_directory;
+    struct going going;
 
     if (error)
         return ninep_path_parent(path, error);
@@ -210,13 +333,13 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
         return -ENOTDIR;
     if (is_directory && !query->directory)
         return -EISDIR;
-    struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
-    result = ninep_call(path->session, &request, path->generation);
-    /* The server has released the fid, whatever it answers. */
-    if (!ninep_is_broken(result))
-        ninep_fid_free(path->session, path->fid, path->generation);
-    path->fid = NINEP_ROOT;
-    return ninep_once(result);
+    result = going_begin(&going, path);
+    if (!result)
+        result = remove_send(path);
+    going_end(&going, path, result);
+    if (result == -ENOTEMPTY && hidden_lift(path))
+        return -ENOTCONN; /* once more */
+    return result;
 }
 
 static int ninep_remove(struct mount_call *call, bool directory)
@@ -262,6 +385,55 @@ static int ninep_link(struct mount_call *from, bool follow, struct mount_call *t
     return (int)perform(&query, link_once);
 }
 
+/* Makes the text of a directory's path, which was walked to, that of its last name. */
+static int text_complete(struct ninep_path *path)
+{
+    const uint64_t bytes = strlen(path->scratch->path);
+
+    if (bytes + strlen(path->name) + 2 > TREE_PATH_MAX)
+        return -ENAMETOOLONG;
+    format_text(path->scratch->path + bytes, TREE_PATH_MAX - bytes, "%s%s", bytes ? "/" : "", path->name);
+    return 0;
+}
+
+/* Renames what `path` was walked to; `to` was walked to the directory. */
+static int rename_send(struct ninep_path *path, struct ninep_path *to)
+{
+    struct ninep_session *session = path->session;
+    struct ninep_path target = { .scratch = NULL };
+    struct mount_call call = { .mount = path->call->mount, .path = to->scratch->path };
+    struct ninep_request request;
+    struct going going = { .is_open = false };
+    bool is_same = false; /* of one file: neither name changes */
+    int result = text_complete(to);
+
+    __atomic_fetch_add(&session->moving, 1, __ATOMIC_ACQ_REL);
+    if (!result && ninep_name_is_open(session, call.path)) {
+        result = ninep_path_begin(&target, session, path->generation, &call);
+        if (!result)
+            result = ninep_path_walk(&target, false);
+        is_same = !result && target.qid.path == path->qid.path;
+        if (!result && !is_same)
+            result = going_begin(&going, &target);
+        if (result == -ENOENT) /* another node has removed it */
+            result = 0;
+    }
+    if (!result) {
+        request = request_begin(path, NINEP_RENAME, path->fid);
+        ninep_put_u32(&request.message, to->fid);
+        name_put(&request, to->name);
+        result = send_once(path, &request);
+    }
+    if (target.scratch)
+        going_end(&going, &target, result);
+    if (!result && !is_same)
+        ninep_names_change(session, path->scratch->path, to->scratch->path,
+                           path->qid.type & NINEP_QID_DIRECTORY, false);
+    __atomic_fetch_sub(&session->moving, 1, __ATOMIC_ACQ_REL);
+    ninep_path_end(&target);
+    return result;
+}
+
 static int64_t rename_once(struct ninep_path *path, struct query *query)
 {
     struct ninep_path other = { .scratch = NULL };
@@ -280,13 +452,8 @@ static int64_t rename_once(struct ninep_path *path, struct query *query)
     }
     if (!result && (trailing_slash || other.trailing_slash) && !(path->qid.type & NINEP_QID_DIRECTORY))
         result = -ENOTDIR;
-    if (!result) {
-        struct ninep_request request = request_begin(path, NINEP_RENAME, path->fid);
-
-        ninep_put_u32(&request.message, other.fid);
-        name_put(&request, other.name);
-        result = send_once(path, &request);
-    }
+    if (!result)
+        result = rename_send(path, &other);
     ninep_path_end(&other);
     return result;
 }
@@ -319,14 +486,15 @@ static int64_t file_give(struct ninep_path *path, struct query *query, struct ni
 static int64_t create_once(struct ninep_path *path, struct query *query)
 {
     int result = path->must_be_directory ? -EISDIR : ninep_path_cut(path);
+    struct ninep_file *file;
 
     if (!result)
         result = ninep_path_own(path);
     if (result)
         return result;
-    struct ninep_file *file = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777));
-    if (!file)
-        return -ENOMEM;
+    result = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777), &file);
+    if (result)
+        return result;
     struct ninep_request request = request_begin(path, NINEP_CREATE, path->fid);
     name_put(&request, path->name);
     ninep_put_u32(&request.message, query->flags & NINEP_OPEN_FLAGS);
@@ -363,6 +531,7 @@ static int64_t open_once(struct ninep_path *path, struct query *query)
 {
     bool excludes = (query->flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
     struct mount_status status;
+    struct ninep_file *file;
 
     if (query->flags & O_CREAT && path->must_be_directory &&
         ninep_path_last(query->call->path) == NINEP_LAST_NAME) {
@@ -382,9 +551,9 @@ static int64_t open_once(struct ninep_path *path, struct query *query)
         result = ninep_path_own(path);
     if (result)
         return result;
-    struct ninep_file *file = ninep_file_create(path, query->flags, status.mode);
-    if (!file)
-        return -ENOMEM;
+    result = ninep_file_create(path, query->flags, status.mode, &file);
+    if (result)
+        return result;
     if (!(query->flags & O_PATH))
         result = ninep_open(path->session, path->fid, path->generation, query->flags, &path->qid);
     if (result) {
@@ -401,6 +570,15 @@ static int ninep_open_path(struct mount_call *call, unsigned flags, uint32_t mod
     if (flags & O_PATH)
         query.flags &= O_PATH | O_DIRECTORY | O_NOFOLLOW;
     return (int)perform(&query, open_once);
+}
+
+static void ninep_close(struct mount_file *mount_file)
+{
+    struct ninep_file *file = (struct ninep_file *)mount_file; /* the first member */
+
+    if (ninep_name_leave(file))
+        name_remove(mount_file->mount, file->path);
+    ninep_file_close(mount_file);
 }
 
 static void ninep_user_set(struct mount *mount, uint32_t user)
@@ -428,7 +606,7 @@ const struct mount_operations ninep_operations = {
     .lock = ninep_file_lock,
     .lock_get = ninep_file_lock_get,
     .path = ninep_file_path,
-    .close = ninep_file_close,
+    .close = ninep_close,
     .user_set = ninep_user_set,
 };
 

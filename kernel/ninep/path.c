@@ -85,6 +85,8 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
     uint64_t second_bytes = strlen(second);
     char *left = path->call->left;
 
+    if (!left)
+        return -ENOENT;
     if (first_bytes + second_bytes + 2 > TREE_PATH_MAX)
         return -ENAMETOOLONG;
     memcpy(left, first, first_bytes);
@@ -328,6 +330,7 @@ int ninep_path_begin(struct ninep_path *path, struct ninep_session *session, uin
                                  .call = call,
                                  .scratch = scratch,
                                  .generation = generation,
+                                 .moves = __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE),
                                  .symlinks = call->symlinks,
                                  .fid = NINEP_ROOT,
                                  .qid.type = NINEP_QID_DIRECTORY };
@@ -335,9 +338,10 @@ int ninep_path_begin(struct ninep_path *path, struct ninep_session *session, uin
         return -ENOMEM;
     scratch->path[0] = '\0';
     if (call->directory)
-        known = call->mount->operations->path(call->directory, scratch->other, TREE_PATH_MAX) - 1;
+        known = call->mount->operations->path(call->directory, scratch->other, TREE_PATH_MAX);
     if (known < 0)
-        return -ENAMETOOLONG;
+        return known == -ENOENT ? -ENOENT : -ENAMETOOLONG;
+    known -= known > 0;
     memcpy(scratch->path, scratch->other + 1, (uint64_t)known);
     scratch->path[known] = '\0';
     path->known = (uint32_t)known;

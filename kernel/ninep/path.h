@@ -29,6 +29,7 @@ struct ninep_path {
     struct mount_call *call;
     struct ninep_scratch *scratch;
     uint32_t generation;
+    uint64_t moves; /* of the session, when the path began */
     uint32_t known; /* bytes of the text, from its beginning */
     unsigned symlinks;
     bool must_be_directory, trailing_slash, ends_in_dot;

@@ -19,6 +19,7 @@
 #ifndef TACET_NINEP_SESSION_H
 #define TACET_NINEP_SESSION_H
 
+#include "lib/avl.h"
 #include "lib/errno.h"
 #include "lib/list.h"
 #include "ninep/codec.h"
@@ -77,6 +78,10 @@ struct ninep_session {
     struct list queue; /* what is to be sent; the first perhaps in part */
     struct ninep_request *tags[NINEP_TAGS];
     uint64_t fids[NINEP_FIDS / 64];
+    struct avl_node *files; /* open files, by name: names.h */
+    uint64_t moves;         /* changes of names so far */
+    uint32_t moving;        /* requests in flight after which names change; without the lock */
+    uint32_t serial;
     struct {
         struct ninep_request request;
         uint8_t message[16], reply[8];

@@ -57,7 +57,8 @@ tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c c
                 kernel/lib/format.c
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
 mount_sources := kernel/fs/mount.c $(tree_sources)
-ninep_sources := $(patsubst %,kernel/ninep/%.c,codec session path file mount) kernel/lib/format.c \
+ninep_sources := $(patsubst %,kernel/ninep/%.c,codec session path file mount names) kernel/lib/avl.c \
+                 kernel/lib/format.c \
                  kernel/net/size.c tests/host/stop.c
 ninep_mount_sources := $(ninep_sources)
 ninep_diod_sources := $(ninep_sources)
