@@ -123,7 +123,8 @@ class Node:
 
     `listener` is bound already. `greets_after`: seconds from the node's start to the first greeting.
     `gives_up`: the seconds that a visitor has to ask for a job, the node's last words for one that does not,
-    and what is set then."""
+    and what is set then. `outrun`: with these words it refuses the first launch line, because it is busy with
+    job 9 by then."""
 
     def __init__(
         self,
@@ -133,6 +134,7 @@ class Node:
         listener: socket.socket | None = None,
         greets_after: float = 0,
         gives_up: tuple[float, str, threading.Event] | None = None,
+        outrun: str = "",
         **words: str,
     ):
         self.run = run
@@ -146,6 +148,7 @@ class Node:
         need = words.pop("need", "open")
         said = " ".join(f"{word}={value}" for word, value in words.items())
         self.greeting = f"tacet-launch 2 {NONCE:016x} {need} {said}\n" if greeting is None else greeting
+        self.outrun = outrun
         self.jobs: list[Job] = []
         self.failure: BaseException | None = None
         self.thread = threading.Thread(target=self.serve, daemon=True)
@@ -166,6 +169,9 @@ class Node:
                         self.gives_up[2].set()
                         connection.sendall(self.gives_up[1].encode())
                         continue
+                    if self.outrun:
+                        self.refuse(connection)
+                        continue
                     job = Job(self, connection)
                     self.jobs.append(job)
                     self.run(job)
@@ -174,6 +180,20 @@ class Node:
                 except BaseException as failure:
                     self.failure = failure
                     raise
+
+    def refuse(self, connection: socket.socket) -> None:
+        if not connection.makefile("rb").readline().startswith(b"launch "):
+            return
+        self.set_busy(True)
+        connection.sendall(f"refused {self.outrun}\n".encode())
+        connection.shutdown(socket.SHUT_WR)
+        self.outrun = ""
+        while connection.recv(1 << 16):
+            pass
+
+    def set_busy(self, is_busy: bool) -> None:
+        states = ["state=idle", "state=busy job=9 uid=0"]
+        self.greeting = self.greeting.replace(*(states if is_busy else states[::-1]))
 
     def __enter__(self) -> Node:
         return self

@@ -41,9 +41,8 @@ static struct heard {
     uint64_t answered; /* answers sent */
 } heard;
 static uint8_t own_address[BEAT_ADDRESS_BYTES];
-static uint64_t booted_ns; /* since 1970, by the node's own clock */
-static uint64_t start;     /* drawn for this start of the node */
-static uint8_t own_address[BEAT_ADDRESS_BYTES];
+static uint64_t booted_ns;    /* since 1970, by the node's own clock */
+static uint64_t start;        /* drawn for this start of the node */
 static uint64_t under_key_ns; /* when a beat under the node's keys came, or it requested others */
 
 /* Of the last beat that counted; each CPU reads them without the lock. */
@@ -229,7 +228,7 @@ static void welcome_set(void)
 /* Takes an answer with keys. */
 static enum beat_fault keys_take(const uint8_t *payload, size_t bytes)
 {
-    const bool are_first = !node_keys_have();
+    const bool are_first = !node_keys_state.has_keys;
     const enum beat_fault fault = node_keys_take(payload, bytes);
 
     if (fault == BEAT_FINE && are_first) {
@@ -242,10 +241,10 @@ static enum beat_fault keys_take(const uint8_t *payload, size_t bytes)
 /* Reads a beat under the keys that count, or under the next ones: then *is_next. */
 static enum beat_fault beat_read(const uint8_t *payload, size_t bytes, const uint8_t *from, bool *is_next)
 {
-    const struct node_key_pair *keys = node_keys_open();
+    const struct node_secrets *keys = node_keys_open();
     enum beat_fault fault = beat_decode(payload, bytes, keys->now.beats, from, &beat);
 
-    *is_next = fault == BEAT_FORGED && node_keys_have_next();
+    *is_next = fault == BEAT_FORGED && node_keys_state.has_next;
     if (*is_next)
         fault = beat_decode(payload, bytes, keys->next.beats, from, &beat);
     node_keys_close();
@@ -255,7 +254,7 @@ static enum beat_fault beat_read(const uint8_t *payload, size_t bytes, const uin
 /* Requests keys once more if beats have come under other keys alone for some time. */
 static void keys_check(enum beat_fault fault, uint64_t now_ns)
 {
-    if (fault == BEAT_FORGED && node_keys_come() && now_ns - under_key_ns > KEYS_LOST_NS) {
+    if (fault == BEAT_FORGED && node_keys_state.come && now_ns - under_key_ns > KEYS_LOST_NS) {
         node_keys_renew();
         under_key_ns = now_ns;
     }
@@ -274,7 +273,7 @@ bool nettick_frame(const uint8_t *payload, size_t bytes, const uint8_t from[BEAT
         keys_take(payload, bytes);
         return false;
     }
-    if (!node_keys_have())
+    if (!node_keys_state.has_keys)
         return false;
     SPIN_GUARD(&lock);
     const uint64_t now_ns = clock_now_ns(); /* not before the time of another CPU's beat */
@@ -357,7 +356,7 @@ bool nettick_answer(const char *name, uint32_t address, uint8_t conductor[BEAT_A
     answer.lost = heard.lost;
     memcpy(conductor, heard.due_to, sizeof(heard.due_to));
     commands_answer(&answer);
-    answer.has_next_keys = node_keys_have_next();
+    answer.has_next_keys = node_keys_state.has_next;
     spin_unlock(&lock);
     answer_encode(&answer, node_keys_open()->now.beats, own_address, payload);
     node_keys_close();
@@ -388,7 +387,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
     start = arch_random() ^ booted_ns; /* if nothing better is random, time is */
     const int error = node_keys_configure(line, start, why);
     if (error || is_off)
-        return !error && node_keys_come()
+        return !error && node_keys_state.come
                    ? message_set(why, -EINVAL, "conductor_key= needs nettick=irq or nettick=poll")
                    : error;
     if (strcmp(text, "irq") == 0)
@@ -397,7 +396,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
         mode = NETTICK_POLL;
     else
         return message_set(why, -EINVAL, "nettick=%s: unknown; use irq, poll or off", text);
-    if (!node_keys_have() && !node_keys_come())
+    if (!node_keys_state.has_keys && !node_keys_state.come)
         return message_set(
             why, -EINVAL,
             "nettick=%s needs conductor_key=, the conductor's public key, or nettick_key=, its "

@@ -14,32 +14,14 @@
 #define PAUSE_NS     (NS_PER_S / 4)
 #define PAUSE_NS_MAX (8 * NS_PER_S)
 
-static struct secrets {
-    struct node_key_pair keys;
-    struct key_session session;
-} first, *secrets = &first; /* until node_keys_hide */
-
-static struct spinlock lock; /* while the secrets are open */
+static struct node_secrets first, *secrets = &first; /* until node_keys_hide */
+static struct spinlock lock;                         /* while the secrets are open */
 static bool is_hidden;
-static uint8_t public[CURVE_BYTES];
-static bool has_key, has_ticket, has_next, comes, waits; /* changed under the lock, read without it */
-static uint32_t number;                                  /* of the last request */
-static uint64_t due_ns, pause_ns = PAUSE_NS;             /* of the next request */
+static uint32_t number;              /* of the last request */
+static uint64_t pause_ns = PAUSE_NS; /* after the next one */
+struct node_keys_state node_keys_state;
 
-/* Reads hexadecimal digits, and nothing else. */
-static bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < 2 * count; i++) {
-        const unsigned digit = hexadecimal_digit(text[i]);
-
-        if (digit > 15)
-            return false;
-        bytes[i / 2] = (uint8_t)(16U * bytes[i / 2] + digit);
-    }
-    return !text[2 * count];
-}
-
-static struct secrets *secrets_open(void)
+struct node_secrets *node_keys_open(void)
 {
     spin_lock(&lock);
     if (is_hidden)
@@ -47,7 +29,7 @@ static struct secrets *secrets_open(void)
     return secrets;
 }
 
-static void secrets_close(void)
+void node_keys_close(void)
 {
     if (is_hidden)
         arch_guard_page_open((uint64_t)secrets, false);
@@ -87,12 +69,11 @@ static int session_make(const char *text, uint64_t start, struct message *why)
             why, -ENODEV,
             "conductor_key=: this CPU has no random numbers (x86_64: RDRAND, ppc64: DARN); use "
             "nettick_key=");
-    curve_public(public, secret);
-    memcpy(session->node, public, CURVE_BYTES);
+    curve_public(session->node, secret);
     session->start = start;
     const bool agrees = curve_agree(session->key, secret, session->conductor);
     wipe(secret, sizeof(secret));
-    comes = waits = true;
+    node_keys_state.come = node_keys_state.waits = true;
     number = 1;
     return agrees ? 0 : message_set(why, -EINVAL, "conductor_key= is no public key that a conductor has");
 }
@@ -102,12 +83,13 @@ int node_keys_configure(const struct command_line *line, uint64_t start, struct 
     const char *digits = command_line_option(line, "nettick_key"),
                *ticket = command_line_option(line, "ticket_key"),
                *conductor = command_line_option(line, "conductor_key");
+    struct node_keys_state *state = &node_keys_state;
 
-    has_key = digits && key_parse(digits, first.keys.now.beats);
-    has_ticket = ticket && key_parse(ticket, first.keys.now.ticket);
-    if (digits && !has_key)
+    state->has_keys = digits && hexadecimal_read(digits, first.now.beats, KEY_BYTES);
+    state->has_ticket = ticket && hexadecimal_read(ticket, first.now.ticket, KEY_BYTES);
+    if (digits && !state->has_keys)
         return message_set(why, -EINVAL, "nettick_key=, the conductor's key, must be 32 hexadecimal digits");
-    if (ticket && !has_ticket)
+    if (ticket && !state->has_ticket)
         return message_set(why, -EINVAL, "ticket_key= must be 32 hexadecimal digits (conductorctl key)");
     if ((digits || ticket) && conductor)
         return message_set(why, -EINVAL,
@@ -122,61 +104,23 @@ bool node_keys_are_given(const struct command_line *line)
            command_line_option(line, "conductor_key");
 }
 
-bool node_keys_have(void)
-{
-    return __atomic_load_n(&has_key, __ATOMIC_ACQUIRE);
-}
-
-bool node_keys_have_ticket(void)
-{
-    return has_ticket;
-}
-
-bool node_keys_come(void)
-{
-    return comes;
-}
-
 void node_keys_card_set(const uint8_t address[BEAT_ADDRESS_BYTES])
 {
-    memcpy(secrets_open()->session.address, address, BEAT_ADDRESS_BYTES);
-    secrets_close();
-}
-
-const struct node_key_pair *node_keys_open(void)
-{
-    return &secrets_open()->keys;
-}
-
-void node_keys_close(void)
-{
-    secrets_close();
-}
-
-bool node_keys_wait(void)
-{
-    return __atomic_load_n(&waits, __ATOMIC_RELAXED);
-}
-
-uint64_t node_keys_due_ns(void)
-{
-    return due_ns;
-}
-
-bool node_keys_have_next(void)
-{
-    return has_next;
+    memcpy(node_keys_open()->session.address, address, BEAT_ADDRESS_BYTES);
+    node_keys_close();
 }
 
 int node_keys_renew(void)
 {
-    if (!comes)
+    struct node_keys_state *state = &node_keys_state;
+
+    if (!state->come)
         return -ENOKEY;
     SPIN_GUARD(&lock);
     number++;
-    has_next = false;
-    waits = true;
-    due_ns = 0;
+    state->has_next = false;
+    state->waits = true;
+    state->due_ns = 0;
     pause_ns = PAUSE_NS;
     return 0;
 }
@@ -184,58 +128,59 @@ int node_keys_renew(void)
 bool node_keys_request(const char *name, uint8_t payload[KEY_REQUEST_BYTES])
 {
     struct key_request request = { .number = 0 };
+    struct node_keys_state *state = &node_keys_state;
     const uint64_t now_ns = clock_now_ns();
 
-    if (!waits || now_ns < due_ns)
+    if (!state->waits || now_ns < state->due_ns)
         return false;
-    const struct secrets *open = secrets_open();
-    due_ns = now_ns + pause_ns;
+    const struct node_secrets *open = node_keys_open();
+    state->due_ns = now_ns + pause_ns;
     pause_ns = pause_ns < PAUSE_NS_MAX ? 2 * pause_ns : PAUSE_NS_MAX;
     request.number = number;
     request.start = open->session.start;
-    memcpy(request.public, public, CURVE_BYTES);
+    memcpy(request.public, open->session.node, CURVE_BYTES);
     for (unsigned i = 0; i + 1 < ANSWER_NAME_BYTES && name[i]; i++)
         request.name[i] = name[i];
-    key_request_encode(&request, has_key ? open->keys.now.ticket : NULL, payload);
-    secrets_close();
+    key_request_encode(&request, state->has_keys ? open->now.ticket : NULL, payload);
+    node_keys_close();
     return true;
 }
 
 enum beat_fault node_keys_take(const uint8_t *payload, size_t bytes)
 {
-    struct secrets *open;
+    struct node_keys_state *state = &node_keys_state;
     struct node_keys keys;
 
-    if (!node_keys_wait())
+    if (!state->waits)
         return BEAT_OTHER_KIND; /* the conductor has answered twice */
-    open = secrets_open();
+    struct node_secrets *open = node_keys_open();
     const enum beat_fault fault = key_answer_decode(&open->session, number, payload, bytes, &keys);
     if (fault == BEAT_FINE) {
-        *(has_key ? &open->keys.next : &open->keys.now) = keys;
-        has_next = has_key;
-        waits = false;
-        has_ticket = true;
-        __atomic_store_n(&has_key, true, __ATOMIC_RELEASE);
+        *(state->has_keys ? &open->next : &open->now) = keys;
+        state->has_next = state->has_keys;
+        state->waits = false;
+        state->has_keys = state->has_ticket = true;
     }
-    secrets_close();
+    node_keys_close();
     wipe(&keys, sizeof(keys));
     return fault;
 }
 
 void node_keys_advance(void)
 {
-    struct secrets *open = secrets_open();
+    struct node_secrets *open = node_keys_open();
 
-    open->keys.now = open->keys.next;
-    has_next = false;
-    wipe(&open->keys.next, sizeof(open->keys.next));
-    secrets_close();
+    open->now = open->next;
+    node_keys_state.has_next = false;
+    wipe(&open->next, sizeof(open->next));
+    node_keys_close();
 }
 
 void node_keys_say(void)
 {
     char text[FINGERPRINT_BYTES];
 
-    fingerprint_print(public, text);
+    fingerprint_print(node_keys_open()->session.node, text);
+    node_keys_close();
     kernel_print("nettick: waiting for keys from the conductor; this node's fingerprint is %s\n", text);
 }

@@ -30,29 +30,28 @@ bool node_keys_are_given(const struct command_line *line);
 #define NODE_KEYS_BYTES (4 * ARCH_PAGE)
 void node_keys_hide(void *page, struct page_pool *pool);
 
-/* Returns whether the node has keys, or gets them after boot. */
-bool node_keys_have(void);
-bool node_keys_have_ticket(void);
-bool node_keys_come(void);
+/* What is known without the secrets. Changed under the lock, read without it. */
+extern struct node_keys_state {
+    bool has_keys, has_ticket; /* a key for beats, one for tickets */
+    bool has_next;             /* those of the last BEAT_REKEY, which do not count yet */
+    bool come;                 /* they come after boot */
+    bool waits;                /* for keys that it has requested; it requests them again at `due_ns`, with
+                                * pauses that grow from 0.25 to 8 s */
+    uint64_t due_ns;
+} node_keys_state;
 
 /* Sets the address of the card that requests go from. */
 void node_keys_card_set(const uint8_t address[BEAT_ADDRESS_BYTES]);
 
-/* The keys that count now, and those that follow; zeros if there are none. */
-struct node_key_pair {
+/* The keys that count now, those that follow (zeros if there are none), and what the node shares with the
+ * conductor. */
+struct node_secrets {
     struct node_keys now, next;
+    struct key_session session;
 };
 
-const struct node_key_pair *node_keys_open(void);
+struct node_secrets *node_keys_open(void);
 void node_keys_close(void);
-
-/* Returns whether the node lacks keys that it has requested. Then it requests them again at node_keys_due_ns,
- * with pauses that grow from 0.25 to 8 s. */
-bool node_keys_wait(void);
-uint64_t node_keys_due_ns(void);
-
-/* Returns whether it has those of the last BEAT_REKEY, and they do not count yet. */
-bool node_keys_have_next(void);
 
 /* Does BEAT_REKEY: requests keys once more. Returns 0; -ENOKEY if they come from the command line. */
 int node_keys_renew(void);

@@ -86,7 +86,7 @@ static void options_read(struct boot_info *boot)
 /* Waits for the node's keys, if they come from the conductor: no job runs before. */
 static void keys_await(void)
 {
-    if (!node_keys_wait())
+    if (!node_keys_state.waits)
         return;
     launcher_rests(true);
     beat_keys_await(launcher_rest);

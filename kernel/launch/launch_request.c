@@ -11,9 +11,8 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 
-#define TICKET_LABEL  "tacet-launch 2" /* a connection's key is made of this, the nonce, and the node's id */
-#define NONCE_BYTES   8
-#define SECRET_DIGITS 16
+#define TICKET_LABEL "tacet-launch 2" /* a connection's key is made of this, the nonce, and the node's id */
+#define NONCE_BYTES  8
 
 enum word_id {
     WORD_JOB,
@@ -127,20 +126,6 @@ static bool decimal_read(const char **at, uint64_t low, uint64_t high, uint64_t 
     return *out >= low;
 }
 
-/* Reads a text of 16 hexadecimal digits, and nothing else. */
-static bool hexadecimal_read(const char *text, uint64_t *out)
-{
-    *out = 0;
-    for (unsigned i = 0; i < SECRET_DIGITS; i++, text++) {
-        unsigned digit = hexadecimal_digit(*text);
-
-        if (digit >= 16)
-            return false;
-        *out = *out << 4 | digit;
-    }
-    return !*text;
-}
-
 /* Returns what ends the name of a variable: '=' or NUL; -1 if there is no name. */
 static int name_end(const char *text)
 {
@@ -162,10 +147,14 @@ static bool is_full(const struct launch_request *request, enum word_id id)
 static bool value_take(struct reading *reading, enum word_id id, const char *value)
 {
     struct launch_request *request = reading->request;
+    uint8_t secret[sizeof(request->secret)];
 
     switch (id) {
     case WORD_SECRET:
-        return hexadecimal_read(value, &request->secret);
+        if (!hexadecimal_read(value, secret, sizeof(secret)))
+            return false;
+        request->secret = load_be64(secret);
+        return true;
     case WORD_PATH:
         request->path = value;
         return *value != '\0';
@@ -337,14 +326,7 @@ static bool groups_read(const char **at, struct credentials *user)
 static bool mac_read(const char *at, struct launch_line *line)
 {
     line->has_ticket = strcmp(at, "-") != 0;
-    for (unsigned i = 0; line->has_ticket && i < 2 * LAUNCH_TICKET_BYTES; i++) {
-        const unsigned digit = hexadecimal_digit(at[i]);
-
-        if (digit >= 16)
-            return false;
-        line->mac[i / 2] = (uint8_t)((unsigned)line->mac[i / 2] << 4 | digit);
-    }
-    return !line->has_ticket || !at[2 * LAUNCH_TICKET_BYTES];
+    return !line->has_ticket || hexadecimal_read(at, line->mac, sizeof(line->mac));
 }
 
 int launch_line_read(const char *text, struct launch_line *line, struct message *why)

@@ -153,7 +153,7 @@ static void greet(struct stream *who, uint64_t nonce)
     if (connection)
         format_text(state, sizeof(state), "busy job=%u uid=%u", memory->line.job, memory->line.user.uid);
     say(who, "tacet-launch %u %016lx %s cpus=%u memory_mib=%lu state=%s name=%s id=%s system=Tacet-%s",
-        LAUNCH_VERSION, nonce, node_keys_have_ticket() ? "ticket" : "open", arch_cpu_count(), memory_mib,
+        LAUNCH_VERSION, nonce, node_keys_state.has_ticket ? "ticket" : "open", arch_cpu_count(), memory_mib,
         state, node_facts.name[0] ? node_facts.name : "-", node_id, TACET_VERSION);
 }
 
@@ -183,11 +183,11 @@ static void visitor_refuse(struct visitor *visitor, const char *why)
 static int ticket_check(const struct launch_line *line, uint64_t nonce, struct message *why)
 {
     const uint64_t now_s = clock_wall_ns(NULL) / NS_PER_S;
-    const struct node_key_pair *keys = node_keys_open();
-    int error = launch_ticket_check(line, node_keys_have_ticket() ? keys->now.ticket : NULL, nonce, node_id,
-                                    now_s, why);
+    const struct node_secrets *keys = node_keys_open();
+    int error = launch_ticket_check(line, node_keys_state.has_ticket ? keys->now.ticket : NULL, nonce,
+                                    node_id, now_s, why);
 
-    if (error && node_keys_have_next())
+    if (error && node_keys_state.has_next)
         error = launch_ticket_check(line, keys->next.ticket, nonce, node_id, now_s, why);
     node_keys_close();
     return error;

@@ -78,6 +78,19 @@ static inline unsigned hexadecimal_digit(char byte)
     return byte >= 'A' && byte <= 'F' ? (unsigned)(byte - 'A' + 10) : 16;
 }
 
+/* Reads a text of `count` bytes, each of two hexadecimal digits, and nothing else. */
+static inline bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count)
+{
+    for (size_t i = 0; i < 2 * count; i++) {
+        const unsigned digit = hexadecimal_digit(text[i]);
+
+        if (digit > 15)
+            return false;
+        bytes[i / 2] = (uint8_t)((i % 2 ? 16U * bytes[i / 2] : 0) + digit);
+    }
+    return !text[2 * count];
+}
+
 /* A kind of file that begins with certain bytes, and what a message says about it. */
 struct file_magic {
     const char *magic;

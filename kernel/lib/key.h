@@ -27,7 +27,4 @@ struct node_keys {
 void key_derive(uint8_t out[KEY_BYTES], const uint8_t master[KEY_BYTES], const char *label, const void *id,
                 size_t bytes);
 
-/* Reads a key: 32 hexadecimal digits, and nothing else. */
-bool key_parse(const char *text, uint8_t key[KEY_BYTES]);
-
 #endif

@@ -50,7 +50,7 @@ int beat_wire_configure(const struct command_line *line, const struct network_de
         return message_set(why, -EINVAL, "%s=%s needs nettick=irq", name, text);
     if (beat_is_shared && !device)
         return message_set(why, -EINVAL, "nettick=irq: there is no network card for heartbeats");
-    if (node_keys_come() && !device && !beat_card)
+    if (node_keys_state.come && !device && !beat_card)
         return message_set(why, -ENODEV, "conductor_key=: there is no network card to get keys by");
     nettick_shared.is_used = beat_is_shared;
     return option_value(OPTION_NUMBER, name, text, INTERRUPTS_MIN, INTERRUPTS_MAX, &interrupts_max, why);
@@ -126,7 +126,7 @@ void beat_shared_release(struct network_device *device)
  * right in the next answer. */
 static size_t payload_make(uint8_t *conductor, uint8_t *payload)
 {
-    if (node_keys_wait() && node_keys_request(node_facts.name, payload)) {
+    if (node_keys_state.waits && node_keys_request(node_facts.name, payload)) {
         memset(conductor, 0xff, BEAT_ADDRESS_BYTES); /* it is not known yet */
         return KEY_REQUEST_BYTES;
     }
@@ -155,9 +155,9 @@ __attribute__((noinline)) void beat_frames_send(struct network_device *card)
 void beat_keys_await(void (*rest)(uint64_t until_ns))
 {
     node_keys_say();
-    while (node_keys_wait()) {
+    while (node_keys_state.waits) {
         beat_frames_send(beat_card ? beat_card : network_device);
-        rest(node_keys_due_ns());
+        rest(node_keys_state.due_ns);
     }
 }
 

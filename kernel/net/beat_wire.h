@@ -73,7 +73,7 @@ void beat_keys_await(void (*rest)(uint64_t until_ns));
 /* Returns whether something may be due. */
 static inline bool beat_frame_is_due(void)
 {
-    return nettick_answer_due() || log_page_is_due() || node_keys_wait();
+    return nettick_answer_due() || log_page_is_due() || node_keys_state.waits;
 }
 
 /* What is left to do with a frame once the lock is released. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define USER_LINES_PER_S 20
+#define USERS_PER_S      16 /* whose lines are logged */
 
 enum level { USER, OPERATOR, ROOT };
 
@@ -51,19 +52,47 @@ static enum level level_of(const struct credentials *who)
 
 /* ---- The log ---- */
 
-/* Returns whether a line of a user is to be logged. Says how many were not, once there is room again. */
-static bool user_line_is_due(void)
+/* Returns how many lines this user has had in this second, with this one; more than are logged if lines of
+ * many others have been. */
+static unsigned lines_of(uint32_t uid, bool is_new_second)
 {
-    static uint64_t second, lines;
-    const uint64_t now_s = clock_now_ns() / SECOND_NS;
+    static struct {
+        uint32_t uid;
+        unsigned lines;
+    } users[USERS_PER_S];
+    static unsigned count;
+    unsigned i = 0;
 
-    if (now_s != second && lines > USER_LINES_PER_S)
-        say("%llu requests of users were not logged: more than %d in a second",
-            (unsigned long long)(lines - USER_LINES_PER_S), USER_LINES_PER_S);
-    if (now_s != second)
-        lines = 0;
+    count = is_new_second ? 0 : count;
+    while (i < count && users[i].uid != uid)
+        i++;
+    if (i == USERS_PER_S)
+        return USER_LINES_PER_S + 1;
+    if (i == count) {
+        users[count].uid = uid;
+        users[count++].lines = 0;
+    }
+    return ++users[i].lines;
+}
+
+/* Returns whether a line of a user is to be logged. Says how many were not, once there is room again. */
+static bool user_line_is_due(uint32_t uid)
+{
+    static uint64_t second, dropped;
+    const uint64_t now_s = clock_now_ns() / SECOND_NS;
+    const bool is_due = lines_of(uid, now_s != second) <= USER_LINES_PER_S;
+
+    if (now_s != second && dropped)
+        say("%llu requests of users were not logged: more than %d of one user in a second",
+            (unsigned long long)dropped, USER_LINES_PER_S);
+    dropped = (now_s != second ? 0 : dropped) + !is_due;
     second = now_s;
-    return ++lines <= USER_LINES_PER_S;
+    return is_due;
+}
+
+bool access_is_user(const struct peer *peer)
+{
+    return level_of(&peer->who) == USER;
 }
 
 void access_log(const struct peer *peer, const char *format, ...)
@@ -71,7 +100,7 @@ void access_log(const struct peer *peer, const char *format, ...)
     char text[CONTROL_REQUEST_BYTES + 64];
     va_list arguments;
 
-    if (level_of(&peer->who) == USER && !user_line_is_due())
+    if (access_is_user(peer) && !user_line_is_due(peer->who.uid))
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof(text), format, arguments);

@@ -25,8 +25,11 @@ gid_t access_group(const char *option, const char *name);
  * answer if it is refused, and returns false. */
 bool access_check(const struct peer *peer, const char *request, struct json *answer);
 
-/* Logs what a client has got. Of users only some lines a second are logged, so that they cannot fill the
- * log. */
+/* Returns whether a client is neither root nor an operator. */
+bool access_is_user(const struct peer *peer);
+
+/* Logs what a client has got. Of a user, and of all users, only some lines a second are logged: so a user
+ * can neither fill the log nor hide what other users do. */
 __attribute__((format(printf, 2, 3))) void access_log(const struct peer *peer, const char *format, ...);
 
 #endif

@@ -181,6 +181,32 @@ int commands_add(struct commands *commands, const struct command *command)
     return 0;
 }
 
+/* Counts commands of users in a list: the one-way ones (with those that are answered), or the others. */
+static void users_count(const struct command *list, unsigned count, const struct command *like, unsigned *all,
+                        unsigned *own)
+{
+    for (unsigned i = 0; i < count; i++) {
+        if (!list[i].is_user || list[i].is_answered != like->is_answered)
+            continue;
+        ++*all;
+        *own += list[i].uid == like->uid;
+    }
+}
+
+const char *commands_refusal(const struct commands *commands, const struct command *command)
+{
+    const unsigned places = is_outstanding(command) ? COMMANDS_WAITING_MAX : BEAT_COMMANDS_MAX;
+    unsigned all = 0, own = 0;
+
+    users_count(commands->carried, commands->carried_count, command, &all, &own);
+    users_count(commands->waiting, commands->waiting_count, command, &all, &own);
+    if (command->is_user && own >= COMMANDS_OF_USER(places))
+        return "refused: too many commands of yours are under way; try again later";
+    if (command->is_user && all >= COMMANDS_OF_USERS(places))
+        return "refused: too many commands of users are under way; try again later";
+    return NULL;
+}
+
 void commands_put(const struct commands *commands, struct beat *beat)
 {
     for (unsigned i = 0; i < commands->carried_count; i++)

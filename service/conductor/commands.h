@@ -17,6 +17,10 @@
 #define COMMANDS_WAITING_MAX 8 /* acknowledged commands that wait for their turn */
 #define COMMAND_BEATS        3 /* beats that carry a command, at least, unless it times out before */
 
+/* At most three quarters of the places are users', so that operators get in, and three eighths one user's. */
+#define COMMANDS_OF_USERS(places) ((places)*3 / 4)
+#define COMMANDS_OF_USER(places)  ((places)*3 / 8)
+
 struct command {
     struct beat_command wire; /* its number is 0 while it waits */
     const char *name;         /* for messages */
@@ -26,6 +30,8 @@ struct command {
     uint32_t beats;           /* beats that have carried it */
     bool is_answered;         /* no client waits for it */
     unsigned client;          /* the client that requested it (clients.c); 0: none */
+    bool is_user;             /* it is of a user who may command only his jobs */
+    uint32_t uid;             /* his */
 };
 
 struct commands {
@@ -42,6 +48,9 @@ int command_read(const char *text, bool is_acknowledged, struct command *command
 
 /* Adds a command. Returns 1 if the next beat carries it, 0 if it waits, -1 if there is no room. */
 int commands_add(struct commands *commands, const struct command *command);
+
+/* Returns why a user may have no further command like this one now, or NULL. */
+const char *commands_refusal(const struct commands *commands, const struct command *command);
 
 /* Appends the carried commands to a beat. */
 void commands_put(const struct commands *commands, struct beat *beat);

@@ -6,6 +6,7 @@
  * system allows them. A beat's deadline is absolute, so that a late beat does not shift the next one.
  */
 #include "service/conductor/access.h"
+#include "service/conductor/admissions.h"
 #include "service/conductor/conductor.h"
 #include "service/conductor/keys.h"
 #include "service/lib/control.h"
@@ -83,7 +84,8 @@ static const char usage[] =
     "  --rate HZ         beats a second, 1/60 to 1000, or 0 for none yet (default: " RATE_DEFAULT ")\n"
     "  --answer-every N  nodes answer every Nth beat, 1 to 1000, or 0 for none (default: one a second)\n"
     "  --nodes N         number of nodes: a command waits for N nodes, even if fewer have answered yet\n"
-    "  --state FOLDER    keeps what outlives a restart there: the last epoch, and the jobs that run\n"
+    "  --state FOLDER    keeps what outlives a restart there: the last epoch, the jobs that run,\n"
+    "                    and the nodes that may have keys\n"
     "                    (default: $STATE_DIRECTORY; without it, nothing is kept)\n"
     "  --socket PATH     the Unix socket for conductorctl (default: " CONTROL_SOCKET ")\n"
     "  --group GROUP     whose members may run jobs (default: only root)\n"
@@ -153,6 +155,7 @@ static void prepare(char **words)
     jobs_start();
     epoch_start();
     leases_start();
+    admissions_start();
     conductor.polls[POLL_CLIENTS].fd = clients_start();
     if (conductor.polls[POLL_CLIENTS].fd < 0)
         give_up(STATUS_WRONG, "epoll: %s", strerror(errno));
@@ -163,7 +166,8 @@ static void prepare(char **words)
 /* Returns how long poll may wait, ms; -1: without a limit. */
 static int timeout_ms(void)
 {
-    const int all[] = { orders_timeout_ms(), pages_timeout_ms(), leases_timeout_ms() };
+    const int all[] = { orders_timeout_ms(), pages_timeout_ms(), leases_timeout_ms(),
+                        admissions_timeout_ms() };
     int first = -1;
 
     if (keys_are_due())
@@ -200,6 +204,7 @@ static void loop(void)
         pages_settle();
         keys_settle();
         leases_settle();
+        admissions_settle();
     }
 }
 
@@ -224,6 +229,7 @@ int main(int count, char **words)
     fflush(stdout);
     loop();
     beats_end();
+    admissions_end();
     control_end(conductor.socket_path);
     return 0;
 }

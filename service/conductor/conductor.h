@@ -10,6 +10,7 @@
  *     orders.c      requests that are commands to nodes: which nodes have done them, and the answers
  *     pages.c       requests for pages of flight logs: passes them from the node's frames to the client
  *     keys.c        nodes that ask for their keys, their admission, and rotation (keys.h)
+ *     admissions.c  keeps the admitted nodes on disk (admissions.h)
  *     jobs.c        numbers of jobs, tickets for them, and nodes' keys
  *     leases.c      requests of tacetrun for its job; jobs without tacetrun, and nodes without their job
  *     access.c      who may make which request
@@ -39,7 +40,7 @@
 #define CLIENTS_OF_USER_MAX 128 /* for a user without rights to all jobs */
 #define ANSWERS_PER_LOOP    64  /* frames taken between two checks for a due beat */
 
-enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_COUNT };
+enum { POLL_TIMER, POLL_WIRE, POLL_LISTENER, POLL_CLIENTS, POLL_WRITER, POLL_COUNT };
 
 struct conductor {
     const char *interface, *socket_path;
@@ -174,9 +175,10 @@ void jobs_start(void);
 /* Returns a number that no other job has. */
 uint32_t job_number_next(void);
 
-/* Answers "NONCE ID JOB" with a ticket of the client's credentials, "ID" with the keys of a node. */
+/* Answers "NONCE ID JOB" with a ticket of the client's credentials, "ID" with the keys of a node, "ID next"
+ * with those that a rotation would give it. */
 void ticket_answer(const char *words, struct json *answer);
-void keys_answer(const char *id, struct json *answer);
+void keys_answer(const char *words, struct json *answer);
 
 /* ---- leases.c ---- */
 

@@ -5,6 +5,7 @@
  * administrator.
  */
 #include "service/conductor/conductor.h"
+#include "service/conductor/keys.h"
 #include "service/lib/text.h"
 #include "service/lib/ticket.h"
 #include <stdio.h>
@@ -71,18 +72,29 @@ static void key_print(struct json *answer, const char *name, const uint8_t key[K
     json_print(answer, "\"");
 }
 
-void keys_answer(const char *id, struct json *answer)
+void keys_answer(const char *words, struct json *answer)
 {
-    uint8_t ticket[KEY_BYTES];
+    uint8_t master[KEY_BYTES], beats[KEY_BYTES], ticket[KEY_BYTES];
+    char id[LAUNCH_NODE_ID_BYTES + 1];
+    const char *why = NULL, *rest = words + strcspn(words, " ");
+    const bool is_next = strcmp(rest, " next") == 0;
 
-    if (!node_id_is_valid(id)) {
-        json_error(answer, "key takes a node's id: the Ethernet address of its card for beats as 12 "
-                           "hexadecimal digits, or its name");
+    if (sscanf(words, "%64s", id) != 1 || (*rest && !is_next) || (size_t)(rest - words) != strlen(id) ||
+        !node_id_is_valid(id))
+        why =
+            "key takes a node's id: the Ethernet address of its card for beats as 12 hexadecimal digits, or "
+            "its name; then perhaps: next";
+    memcpy(master, conductor.master, sizeof(master));
+    if (!why && is_next)
+        why = master_next(master);
+    if (why) {
+        json_error(answer, why);
         return;
     }
-    key_derive(ticket, conductor.master, KEY_TICKET, id, strlen(id));
+    beats_key_make(beats, master);
+    key_derive(ticket, master, KEY_TICKET, id, strlen(id));
     json_print(answer, "{");
-    key_print(answer, "beats", conductor.key);
+    key_print(answer, "beats", beats);
     json_print(answer, ", ");
     key_print(answer, "ticket", ticket);
     json_print(answer, "}\n");

@@ -3,10 +3,12 @@
  * keys.c: see keys.h.
  */
 #include "service/conductor/keys.h"
+#include "service/conductor/admissions.h"
 #include "service/conductor/conductor.h"
 #include "service/lib/key_file.h"
 #include "service/lib/say.h"
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +47,11 @@ void keys_start(const uint8_t *secret, bool trusts)
     curve_public(public, identity);
     if (getrandom(set_key, sizeof(set_key), 0) != sizeof(set_key))
         give_up(1, "no random numbers");
+}
+
+bool keys_are_given(void)
+{
+    return has_identity;
 }
 
 /* ---- The table ---- */
@@ -137,6 +144,7 @@ static void asker_say(const struct asker *asker, const char *what)
 static void asker_admit(struct asker *asker, const char *how)
 {
     asker->state = ASKER_ADMITTED;
+    admissions_changed();
     asker_say(asker, how);
     answer_queue(asker);
 }
@@ -310,28 +318,21 @@ static bool address_find(const char *name, const char *fingerprint, uint8_t addr
     return node != NULL;
 }
 
-static bool is_fingerprint(const char *text)
-{
-    unsigned i = 0;
-
-    while (text[i] && (i % 6 == 5 ? text[i] == '-' : strchr("0123456789abcdef", text[i]) != NULL))
-        i++;
-    return i == FINGERPRINT_LAST && !text[i];
-}
-
-void keys_admit(const char *words, struct json *answer)
+bool keys_admit(const char *words, unsigned client, struct json *answer)
 {
     char name[64], fingerprint[FINGERPRINT_BYTES + 1] = "";
     uint8_t address[NODE_ADDRESS_BYTES];
     int end = 0;
 
     if (sscanf(words, "%63s %24s%n", name, fingerprint, &end) != 2 || words[end] ||
-        !is_fingerprint(fingerprint))
+        !fingerprint_is_valid(fingerprint))
         json_error(answer,
                    "admit takes a node's name or Ethernet address, and the fingerprint that its console "
                    "shows, as 01234-56789-abcde-f0123");
     else if (!has_identity)
         json_error(answer, "the conductor gives no keys: it was started without --identity FILE");
+    else if (!admissions_have_room())
+        json_error(answer, "too many admissions are being written; try again");
     else if (!address_find(name, fingerprint, address))
         json_error(answer, "no node of this name with this fingerprint has asked, and none of this name is "
                            "known: admit it by its Ethernet address");
@@ -341,35 +342,79 @@ void keys_admit(const char *words, struct json *answer)
         if (!asker) {
             asker = asker_add(address, fingerprint);
             asker->state = ASKER_EXPECTED;
+            admissions_changed();
         }
         if (asker->state == ASKER_WAITING)
             asker_admit(asker, "admitted by the administrator");
         asker_write(answer, asker);
         json_print(answer, "\n");
+        return !admissions_answer(client, answer);
     }
+    return true;
+}
+
+/* ---- Admissions on disk ---- */
+
+unsigned keys_admitted(struct admission *all)
+{
+    unsigned count = 0;
+
+    for (const struct asker *asker = askers; asker < askers + ASKERS; asker++) {
+        if (asker->state != ASKER_EXPECTED && asker->state != ASKER_ADMITTED)
+            continue;
+        struct admission *to = &all[count++];
+
+        *to = (struct admission){ .is_expected = asker->state == ASKER_EXPECTED,
+                                  .heard_s = (uint32_t)(asker->heard_ns / SECOND_NS) };
+        memcpy(to->address, asker->session.address, sizeof(to->address));
+        memcpy(to->public, asker->session.node, sizeof(to->public));
+        memcpy(to->fingerprint, asker->fingerprint, sizeof(to->fingerprint));
+        memcpy(to->name, asker->name, sizeof(to->name));
+    }
+    return count;
+}
+
+void keys_restore(const struct admission *admission)
+{
+    char fingerprint[FINGERPRINT_BYTES];
+
+    memcpy(fingerprint, admission->fingerprint, sizeof(fingerprint));
+    if (!admission->is_expected)
+        fingerprint_print(admission->public, fingerprint);
+    if (asker_find(admission->address, fingerprint))
+        return;
+    struct asker *asker = asker_add(admission->address, fingerprint);
+    asker->state = admission->is_expected ? ASKER_EXPECTED : ASKER_ADMITTED;
+    if (asker->heard_ns / SECOND_NS > admission->heard_s)
+        asker->heard_ns = admission->heard_s * SECOND_NS;
+    memcpy(asker->session.node, admission->public, CURVE_BYTES);
+    memcpy(asker->session.conductor, public, CURVE_BYTES);
+    memcpy(asker->name, admission->name, ANSWER_NAME_BYTES);
 }
 
 /* ---- Rotation ---- */
 
+const char *master_next(uint8_t master[KEY_BYTES])
+{
+    static char text[PATH_MAX + 128];
+    uint8_t read[KEY_BYTES];
+    const char *why = key_file_load(conductor.key_path, read);
+
+    if (!why && memcmp(read, conductor.master, sizeof(read)) == 0)
+        why = "it is the present one: write a new key into that file first";
+    snprintf(text, sizeof(text), "the key %s: %s", conductor.key_path, why ? why : "");
+    if (!why)
+        memcpy(master, read, sizeof(read));
+    wipe(read, sizeof(read));
+    return why ? text : NULL;
+}
+
 const char *rotation_begin(void)
 {
-    static char text[256];
-    uint8_t master[KEY_BYTES];
-    const char *why = key_file_load(conductor.key_path, master);
+    const char *why = master_next(next_master);
 
-    if (why)
-        snprintf(text, sizeof(text), "the key %s: %s", conductor.key_path, why);
-    else if (memcmp(master, conductor.master, sizeof(master)) == 0)
-        snprintf(text, sizeof(text), "the key %s is the present one: write a new key into that file first",
-                 conductor.key_path);
-    else if (!has_identity)
-        snprintf(text, sizeof(text), "nodes cannot ask for a new key: the conductor has no --identity FILE");
-    else {
-        memcpy(next_master, master, sizeof(next_master));
-        is_rotating = true;
-        return NULL;
-    }
-    return text;
+    is_rotating = !why;
+    return why;
 }
 
 void rotation_end(bool is_done)

@@ -12,6 +12,7 @@
 #define TACET_SERVICE_KEYS_H
 
 #include "beat/key_frame.h"
+#include "service/conductor/admission_file.h"
 #include "service/lib/json.h"
 #include "service/lib/wire.h"
 
@@ -31,9 +32,23 @@ enum beat_fault key_request_heard(const struct wire_frame *frame);
 void keys_settle(void);
 bool keys_are_due(void);
 
-/* Writes the answers to the requests "keys FROM" and "admit NODE FINGERPRINT" (control.h). */
+/* Returns whether the conductor gives keys. */
+bool keys_are_given(void);
+
+/* Writes the admitted nodes into `all`, which has ADMISSIONS_MAX. Returns their number. */
+unsigned keys_admitted(struct admission *all);
+
+/* Takes up an admission of an earlier start. */
+void keys_restore(const struct admission *admission);
+
+/* Answers the request "keys FROM" (control.h). */
 void keys_write(struct json *answer, unsigned long from);
-void keys_admit(const char *words, struct json *answer);
+
+/* Does "admit NODE FINGERPRINT". Returns as request_take does. */
+bool keys_admit(const char *words, unsigned client, struct json *answer);
+
+/* Reads the master key that the key file has now. Returns NULL, or why it is none to rotate to. */
+const char *master_next(uint8_t master[KEY_BYTES]);
 
 /* Reads the key file once more, for a rotation to its key. Returns NULL, or why there is none. */
 const char *rotation_begin(void);

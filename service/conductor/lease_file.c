@@ -173,25 +173,37 @@ int lease_file_begin(struct lease_table *table, const char *folder, uint32_t las
 
 /* ---- Reading ---- */
 
-static const char *nodes_take(struct lease_table *table, const char *words, struct lease *lease,
-                              bool is_heard)
+static const char *nodes_take(struct lease_table *table, const char *words, struct lease *lease)
 {
-    while (*words) {
-        struct lease_name name;
-        struct lease_node *node = NULL;
+    struct lease_name name;
 
+    while (*words) {
         words += *words == ' ';
         if (!lease_name_read(words, &words, &name))
             return "a node is named as 10.0.0.7/NAME";
-        if (!is_heard && !lease_node_add(table, lease, &name))
+        if (!lease_node_add(table, lease, &name))
             return "too many nodes";
-        for (uint16_t at = is_heard ? lease->first : 0; at; at = table->nodes[at - 1].next)
-            if (memcmp(&table->nodes[at - 1].named, &name, sizeof(name)) == 0)
-                node = &table->nodes[at - 1];
-        if (is_heard && !node)
-            return "the job has no such node";
-        if (node)
-            node->is_heard = true;
+    }
+    return NULL;
+}
+
+/* Takes the nodes of a job that have been heard. They come in the order of the job's nodes, so that a line
+ * takes one walk. */
+static const char *heard_take(struct lease_table *table, const char *words, struct lease *lease)
+{
+    uint16_t at = lease->first;
+    struct lease_name name;
+
+    while (*words) {
+        words += *words == ' ';
+        if (!lease_name_read(words, &words, &name))
+            return "a node is named as 10.0.0.7/NAME";
+        while (at && memcmp(&table->nodes[at - 1].named, &name, sizeof(name)) != 0)
+            at = table->nodes[at - 1].next;
+        if (!at)
+            return "the job has no such node, or not after the one before it";
+        table->nodes[at - 1].is_heard = true;
+        at = table->nodes[at - 1].next;
     }
     return NULL;
 }
@@ -232,8 +244,10 @@ const char *lease_line_take(struct lease_table *table, const char *line, uint32_
         return job_take(table, rest, job, now);
     if (!lease)
         return word == END ? NULL : "there is no such job";
-    if (word == NODES || word == HEARD)
-        return nodes_take(table, rest, lease, word == HEARD);
+    if (word == NODES)
+        return nodes_take(table, rest, lease);
+    if (word == HEARD)
+        return heard_take(table, rest, lease);
     if (word == IS_ENDING)
         lease_state_set(table, lease, LEASE_ENDING, now);
     else

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * lease_table.c: see lease_table.h. Two hash tables with chains find the nodes that an answer is about.
+ * lease_table.c: see lease_table.h. Two hash tables with chains find the nodes that an answer is about, a
+ * third one finds jobs.
  */
 #include "service/conductor/lease_table.h"
 #include <arpa/inet.h>
@@ -36,25 +37,20 @@ bool lease_name_read(const char *text, const char **end, struct lease_name *name
     return true;
 }
 
-/* Finds a bucket, by FNV-1a. */
-static uint16_t *bucket_of(uint16_t buckets[LEASE_BUCKETS], const void *key, size_t bytes)
-{
-    const uint8_t *at = key;
-    uint32_t hash = 2166136261u;
-
-    for (size_t i = 0; i < bytes; i++)
-        hash = (hash ^ at[i]) * 16777619u;
-    return &buckets[(hash ^ hash >> 16) & (LEASE_BUCKETS - 1)];
-}
-
 static uint16_t *bucket_of_address(struct lease_table *table, const uint8_t address[4])
 {
-    return bucket_of(table->addresses, address, 4);
+    return &table->addresses[siphash(table->key, address, 4) % LEASE_BUCKETS];
 }
 
 static uint16_t *bucket_of_name(struct lease_table *table, const char *name)
 {
-    return bucket_of(table->names, name, strlen(name));
+    return &table->names[siphash(table->key, name, strlen(name)) % LEASE_BUCKETS];
+}
+
+/* Returns whether a node is found by its address: most nodes without one would share a bucket. */
+static bool has_address(const uint8_t address[4])
+{
+    return address[0] | address[1] | address[2] | address[3];
 }
 
 /* ---- Nodes ---- */
@@ -62,6 +58,47 @@ static uint16_t *bucket_of_name(struct lease_table *table, const char *name)
 static uint16_t index_of(const struct lease_table *table, const struct lease_node *node)
 {
     return (uint16_t)(node - table->nodes + 1);
+}
+
+/* Enters a node into its chains, each at its begin. */
+static void node_chain(struct lease_table *table, struct lease_node *node)
+{
+    const uint16_t place = index_of(table, node);
+
+    if (has_address(node->named.address)) {
+        uint16_t *bucket = bucket_of_address(table, node->named.address);
+
+        node->by_address.next = *bucket;
+        if (*bucket)
+            table->nodes[*bucket - 1].by_address.previous = place;
+        *bucket = place;
+    }
+    if (node->named.name[0]) {
+        uint16_t *bucket = bucket_of_name(table, node->named.name);
+
+        node->by_name.next = *bucket;
+        if (*bucket)
+            table->nodes[*bucket - 1].by_name.previous = place;
+        *bucket = place;
+    }
+}
+
+static void node_unchain(struct lease_table *table, const struct lease_node *node)
+{
+    const struct lease_link *address = &node->by_address, *name = &node->by_name;
+
+    if (address->next)
+        table->nodes[address->next - 1].by_address.previous = address->previous;
+    if (address->previous)
+        table->nodes[address->previous - 1].by_address.next = address->next;
+    else if (has_address(node->named.address))
+        *bucket_of_address(table, node->named.address) = address->next;
+    if (name->next)
+        table->nodes[name->next - 1].by_name.previous = name->previous;
+    if (name->previous)
+        table->nodes[name->previous - 1].by_name.next = name->next;
+    else if (node->named.name[0])
+        *bucket_of_name(table, node->named.name) = name->next;
 }
 
 struct lease_node *lease_node_add(struct lease_table *table, struct lease *lease,
@@ -85,15 +122,11 @@ struct lease_node *lease_node_add(struct lease_table *table, struct lease *lease
     else
         return NULL;
     struct lease_node *node = &table->nodes[place - 1];
-    uint16_t *by_address = bucket_of_address(table, name->address),
-             *by_name = bucket_of_name(table, name->name);
 
     *node = (struct lease_node){ .named = *name,
                                  .lease = (uint16_t)(lease - table->leases),
-                                 .has_run = lease->is_resumed,
-                                 .by_address = *by_address,
-                                 .by_name = *by_name };
-    *by_address = *by_name = (uint16_t)place;
+                                 .has_run = lease->is_resumed };
+    node_chain(table, node);
     if (lease->last)
         table->nodes[lease->last - 1].next = (uint16_t)place;
     else
@@ -104,20 +137,6 @@ struct lease_node *lease_node_add(struct lease_table *table, struct lease *lease
     return node;
 }
 
-static void node_unlink(struct lease_table *table, struct lease_node *node)
-{
-    const uint16_t place = index_of(table, node);
-    uint16_t *link = bucket_of_address(table, node->named.address);
-
-    while (*link != place)
-        link = &table->nodes[*link - 1].by_address;
-    *link = node->by_address;
-    link = bucket_of_name(table, node->named.name);
-    while (*link != place)
-        link = &table->nodes[*link - 1].by_name;
-    *link = node->by_name;
-}
-
 static void nodes_drop(struct lease_table *table, struct lease *lease)
 {
     uint16_t next;
@@ -126,7 +145,7 @@ static void nodes_drop(struct lease_table *table, struct lease *lease)
         struct lease_node *node = &table->nodes[at - 1];
 
         next = node->next;
-        node_unlink(table, node);
+        node_unchain(table, node);
         node->next = table->free;
         table->free = at;
     }
@@ -150,9 +169,13 @@ static bool is_silent(const struct lease_node *node, const struct lease_moment *
 
 struct lease *lease_of_job(struct lease_table *table, uint32_t job)
 {
-    for (unsigned i = 0; i < LEASES_MAX; i++)
-        if (table->leases[i].state && table->leases[i].job == job)
-            return &table->leases[i];
+    struct lease *lease;
+
+    for (uint16_t at = table->jobs[job % LEASES_MAX]; at; at = lease->by_job) {
+        lease = &table->leases[at - 1];
+        if (lease->job == job)
+            return lease;
+    }
     return NULL;
 }
 
@@ -164,12 +187,16 @@ struct lease *lease_of_client(struct lease_table *table, unsigned client)
     return NULL;
 }
 
-unsigned leases_of_user(const struct lease_table *table, uint32_t uid)
+unsigned leases_of_user(const struct lease_table *table, uint32_t uid, unsigned *nodes)
 {
     unsigned count = 0;
 
+    *nodes = 0;
     for (unsigned i = 0; i < LEASES_MAX; i++)
-        count += table->leases[i].state && table->leases[i].uid == uid;
+        if (table->leases[i].state && table->leases[i].uid == uid) {
+            *nodes += table->leases[i].count;
+            count++;
+        }
     return count;
 }
 
@@ -205,7 +232,9 @@ struct lease *lease_add(struct lease_table *table, enum lease_state state, uint3
 
     if (!lease)
         return NULL;
-    *lease = (struct lease){ .job = job, .uid = uid };
+    uint16_t *bucket = &table->jobs[job % LEASES_MAX];
+    *lease = (struct lease){ .job = job, .uid = uid, .by_job = *bucket };
+    *bucket = (uint16_t)(lease - table->leases + 1);
     lease_state_set(table, lease, state, now);
     return lease;
 }
@@ -231,6 +260,12 @@ void lease_resume(struct lease_table *table, struct lease *lease, const struct l
 
 void lease_drop(struct lease_table *table, struct lease *lease)
 {
+    const uint16_t place = (uint16_t)(lease - table->leases + 1);
+    uint16_t *link = &table->jobs[lease->job % LEASES_MAX];
+
+    while (*link != place)
+        link = &table->leases[*link - 1].by_job;
+    *link = lease->by_job;
     nodes_drop(table, lease);
     table->counts[lease->state]--;
     lease->state = LEASE_FREE;
@@ -272,20 +307,19 @@ static bool is_card(const char *name)
            strspn(name, "0123456789abcdef") == 2 * NODE_ADDRESS_BYTES;
 }
 
-/* Enters an answer for one node of a chain, if it is of the lease `only` or that is NULL. */
-static void chained(struct lease_table *table, const struct lease *only, struct lease_node *node,
+/* Enters an answer for one node of a chain; an old one only if the node's lease looks for it. */
+static void chained(struct lease_table *table, bool is_old, struct lease_node *node,
                     const uint8_t card[NODE_ADDRESS_BYTES], const struct answer *answer,
                     const struct lease_moment *now)
 {
-    if (!only || only == &table->leases[node->lease])
+    if (!is_old || table->leases[node->lease].looks)
         node_answered(table, node, card, answer, now);
 }
 
-void lease_answer(struct lease_table *table, const struct lease *only, const uint8_t card[NODE_ADDRESS_BYTES],
+void lease_answer(struct lease_table *table, bool is_old, const uint8_t card[NODE_ADDRESS_BYTES],
                   const struct answer *answer, const struct lease_moment *now)
 {
-    static const uint8_t none[4];
-    const bool has_address = memcmp(answer->address, none, sizeof(none)) != 0;
+    const bool is_addressed = has_address(answer->address);
     char digits[2 * NODE_ADDRESS_BYTES + 1] = "";
     struct lease_node *node;
 
@@ -293,24 +327,38 @@ void lease_answer(struct lease_table *table, const struct lease *only, const uin
         return;
     for (unsigned i = 0; i < 2 * NODE_ADDRESS_BYTES; i++)
         digits[i] = "0123456789abcdef"[card[i / 2] >> (i % 2 ? 0 : 4) & 15];
-    for (uint16_t at = *bucket_of_name(table, digits); at; at = node->by_name) {
+    for (uint16_t at = *bucket_of_name(table, digits); at; at = node->by_name.next) {
         node = &table->nodes[at - 1];
         if (strcmp(node->named.name, digits) == 0)
-            chained(table, only, node, card, answer, now);
+            chained(table, is_old, node, card, answer, now);
     }
-    for (uint16_t at = has_address ? *bucket_of_address(table, answer->address) : 0; at;
-         at = node->by_address) {
+    for (uint16_t at = is_addressed ? *bucket_of_address(table, answer->address) : 0; at;
+         at = node->by_address.next) {
         node = &table->nodes[at - 1];
         if (memcmp(node->named.address, answer->address, 4) == 0 && !is_card(node->named.name))
-            chained(table, only, node, card, answer, now);
+            chained(table, is_old, node, card, answer, now);
     }
     /* A node that does not know its address is found by its name. */
-    for (uint16_t at = has_address || !answer->name[0] ? 0 : *bucket_of_name(table, answer->name); at;
-         at = node->by_name) {
+    for (uint16_t at = is_addressed || !answer->name[0] ? 0 : *bucket_of_name(table, answer->name); at;
+         at = node->by_name.next) {
         node = &table->nodes[at - 1];
         if (strcmp(node->named.name, answer->name) == 0)
-            chained(table, only, node, card, answer, now);
+            chained(table, is_old, node, card, answer, now);
     }
+}
+
+bool leases_look(const struct lease_table *table)
+{
+    for (unsigned i = 0; table->counts[LEASE_HELD] && i < LEASES_MAX; i++)
+        if (table->leases[i].state == LEASE_HELD && table->leases[i].looks)
+            return true;
+    return false;
+}
+
+void leases_looked(struct lease_table *table, unsigned places)
+{
+    for (unsigned i = 0; i < LEASES_MAX; i++)
+        table->leases[i].looks -= table->leases[i].looks < places ? table->leases[i].looks : places;
 }
 
 static bool is_quiet_for_long(const struct lease_node *node, uint64_t since_asked,

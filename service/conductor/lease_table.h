@@ -13,18 +13,22 @@
  * node that polls for beats (answer_frame.h) is never silent, nor one that has not answered during the job.
  * While a node of an ending job is silent its lease stays, without kills, and goes on when the node answers.
  *
- * Makes no system call. The time to enter an answer does not depend on the number of jobs and nodes.
+ * Users choose the names of nodes. So the hash tables that find them have a secret key, a node leaves its
+ * chain at once however many share its name, and a user has a part of the places. Makes no system call. The
+ * time to enter an answer depends only on how often jobs have named this node.
  */
 #ifndef TACET_SERVICE_LEASE_TABLE_H
 #define TACET_SERVICE_LEASE_TABLE_H
 
+#include "lib/siphash.h"
 #include "service/conductor/registry.h"
 #include <stddef.h>
 
 #define LEASES_MAX          2048
-#define LEASE_NODES_MAX     32768 /* of all jobs */
-#define LEASE_BUCKETS       16384 /* a power of two */
-#define LEASES_OF_USER_MAX  64    /* for a user without rights to all jobs */
+#define LEASE_NODES_MAX     65535              /* of all jobs */
+#define LEASE_BUCKETS       16384              /* a power of two */
+#define LEASES_OF_USER_MAX  64                 /* for a user without rights to all jobs */
+#define LEASE_NODES_OF_USER REGISTRY_NODES_MAX /* likewise, in all his jobs */
 #define LEASE_RETURN_S      10
 #define LEASE_SILENCE_NS    3000000000ULL
 #define LEASE_QUIET_ANSWERS 2 /* beats that ask for an answer: a node without the job for longer is done */
@@ -44,9 +48,11 @@ struct lease_name {
 
 struct lease_node {
     struct lease_name named;
-    uint16_t lease;                   /* an index */
-    uint16_t next;                    /* of its lease, or free; an index + 1; 0: none */
-    uint16_t by_address, by_name;     /* next in the bucket; an index + 1 */
+    uint16_t lease; /* an index */
+    uint16_t next;  /* of its lease, or free; an index + 1; 0: none */
+    struct lease_link {
+        uint16_t next, previous; /* in the bucket; an index + 1; 0: none */
+    } by_address, by_name;
     bool is_heard;                    /* it has answered during the job; the fields below are valid */
     bool polls, has_job, is_quiet;    /* its last answer: how it hears beats, with the job, without it */
     bool is_kept;                     /* the file of jobs names it as heard (lease_file.c) */
@@ -65,7 +71,9 @@ struct lease {
     uint32_t job, uid;
     unsigned client;      /* of LEASE_HELD (clients.c) */
     uint16_t first, last; /* nodes, an index + 1; 0: none */
+    uint16_t by_job;      /* next in the bucket; an index + 1; 0: none */
     unsigned count;
+    unsigned looks;         /* places of the registry that are to be looked at for its nodes */
     unsigned kills;         /* of LEASE_ENDING: commands so far */
     uint64_t kill_sequence; /* the last beat that carries the last of them */
     uint64_t ending_asked;  /* lease_moment.asked when it began to end */
@@ -76,7 +84,9 @@ struct lease {
 struct lease_table {
     struct lease leases[LEASES_MAX];
     struct lease_node nodes[LEASE_NODES_MAX];
+    uint8_t key[SIPHASH_KEY_BYTES];                          /* of the hash tables; random */
     uint16_t addresses[LEASE_BUCKETS], names[LEASE_BUCKETS]; /* an index + 1; 0: empty */
+    uint16_t jobs[LEASES_MAX];                               /* leases, likewise; jobs' numbers differ */
     uint16_t free;                                           /* an index + 1 of a node that was used before */
     unsigned places;                                         /* number of `nodes` that have been used */
     unsigned node_count, counts[LEASE_ENDING + 1];           /* leases by state */
@@ -103,7 +113,8 @@ struct lease *lease_of_job(struct lease_table *table, uint32_t job);
 /* Returns the lease of a client, or NULL. */
 struct lease *lease_of_client(struct lease_table *table, unsigned client);
 
-unsigned leases_of_user(const struct lease_table *table, uint32_t uid);
+/* Returns the number of a user's leases, and of their nodes. */
+unsigned leases_of_user(const struct lease_table *table, uint32_t uid, unsigned *nodes);
 
 /* Adds a lease without nodes. If all places are taken, it takes that of an ending job whose nodes are silent.
  * NULL: there is none. */
@@ -124,9 +135,14 @@ void lease_state_set(struct lease_table *table, struct lease *lease, enum lease_
 /* Frees the lease. */
 void lease_drop(struct lease_table *table, struct lease *lease);
 
-/* Enters an answer that counts. `only`: for the nodes of this lease; NULL: of all. */
-void lease_answer(struct lease_table *table, const struct lease *only, const uint8_t card[NODE_ADDRESS_BYTES],
+/* Enters an answer that counts. `is_old`: it came before; for leases that look for their nodes. */
+void lease_answer(struct lease_table *table, bool is_old, const uint8_t card[NODE_ADDRESS_BYTES],
                   const struct answer *answer, const struct lease_moment *now);
+
+/* Returns whether leases look for their nodes; leases_looked notes that this number of places more was
+ * entered. */
+bool leases_look(const struct lease_table *table);
+void leases_looked(struct lease_table *table, unsigned places);
 
 /* Returns the news of a node that its tacetrun has not been told. */
 enum lease_news lease_news_of(const struct lease_node *node, const struct lease_moment *now);

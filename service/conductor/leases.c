@@ -15,9 +15,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 
-#define KILLS_AT_ONCE 8  /* of the commands that a beat carries; the others are conductorctl's */
-#define EXCUSED_BEATS 10 /* that ask for answers: by then nodes follow this conductor again */
+#define KILLS_AT_ONCE 8    /* of the commands that a beat carries; the others are conductorctl's */
+#define LOOK_AT_ONCE  1024 /* places of the registry, after a beat */
+#define EXCUSED_BEATS 10   /* that ask for answers: by then nodes follow this conductor again */
 
 static struct lease_table table;
 static uint64_t return_by_ns;              /* until then a tacetrun may return; 0: all have */
@@ -76,6 +78,8 @@ void leases_start(void)
     const struct lease_moment now = moment();
     char why[256];
 
+    if (getrandom(table.key, sizeof(table.key), 0) != sizeof(table.key))
+        give_up(STATUS_WRONG, "no random numbers");
     if (!conductor.state_folder)
         return;
     uint32_t last = conductor.last_job;
@@ -96,41 +100,38 @@ void leases_start(void)
 /* Adds the nodes of a request's words. Returns NULL, or why the lease cannot have them. */
 static const char *nodes_read(struct lease *lease, const char *words)
 {
+    const bool is_limited = !user_has_all_rights(lease->uid);
     struct lease_name name;
+    unsigned count;
 
+    leases_of_user(&table, lease->uid, &count);
+    count -= lease->next_named ? lease->count : 0; /* these are named once more */
     while (*words == ' ')
         words++;
     while (*words) {
         if (!lease_name_read(words, &words, &name))
             return "a node of a job is named as 10.0.0.7/NAME, by its IPv4 address and its name";
+        if (is_limited && count++ >= LEASE_NODES_OF_USER)
+            return "refused: a user's jobs may have 16384 nodes in all";
         if (!lease_node_add(&table, lease, &name))
             return lease->next_named ? "the job has other nodes"
                                      : "the conductor has no room for more nodes of jobs";
+        lease->looks = conductor.registry.places;
         while (*words == ' ')
             words++;
     }
     return NULL;
 }
 
-/* Notes which nodes of a lease the conductor hears: only these can fall silent. */
-static void nodes_look(const struct lease *lease)
-{
-    const struct registry *registry = &conductor.registry;
-    const struct lease_moment now = moment();
-
-    for (unsigned i = 0; lease->count && i < registry->places; i++)
-        if (registry->nodes[i].is_known && !node_is_silent(&registry->nodes[i], conductor.asked))
-            lease_answer(&table, lease, registry->nodes[i].address, &registry->nodes[i].answer, &now);
-}
-
 /* Returns why this client may have no further lease, or NULL. */
 static const char *lease_refusal(unsigned client)
 {
     const uint32_t uid = client_uid(client);
+    unsigned nodes;
 
     if (lease_of_client(&table, client))
         return "this connection has a job already";
-    if (!user_has_all_rights(uid) && leases_of_user(&table, uid) >= LEASES_OF_USER_MAX)
+    if (!user_has_all_rights(uid) && leases_of_user(&table, uid, &nodes) >= LEASES_OF_USER_MAX)
         return "refused: a user may have 64 jobs at a time";
     if (table.counts[LEASE_HELD] >= clients_leases_max())
         return "refused: the conductor has no room for more jobs";
@@ -150,7 +151,6 @@ static void begin(const char *words, unsigned client, struct json *answer)
     if (lease) {
         lease->client = client;
         why = nodes_read(lease, words);
-        nodes_look(lease);
     } else if (!why) {
         why = "refused: the conductor has no room for more jobs";
     }
@@ -182,10 +182,8 @@ static void more_nodes(const char *words, unsigned client, struct json *answer)
     const uint16_t last = lease ? lease->last : 0;
     const char *why = lease ? nodes_read(lease, words) : "this connection has no job";
 
-    if (lease) {
-        nodes_look(lease);
+    if (lease)
         nodes_keep(lease, last);
-    }
     if (why)
         json_error(answer, why);
     else
@@ -223,7 +221,6 @@ static void resume(const char *words, unsigned client, struct json *answer)
         lease->client = client;
         client_lease_set(client, true);
         why = nodes_read(lease, words);
-        nodes_look(lease);
         if (is_new && conductor.state_folder)
             kept(lease_file_job(&table, lease));
         else
@@ -290,7 +287,25 @@ void leases_heard(const struct node *node)
 {
     const struct lease_moment now = moment();
 
-    lease_answer(&table, NULL, node->address, &node->answer, &now);
+    lease_answer(&table, false, node->address, &node->answer, &now);
+}
+
+/* Enters what nodes have said before a job has named them: only nodes that the conductor hears can fall
+ * silent. A part of the registry at a time, whatever number of requests name nodes. */
+static void nodes_look(const struct lease_moment *now)
+{
+    static unsigned place;
+    const struct registry *registry = &conductor.registry;
+
+    if (!leases_look(&table))
+        return;
+    for (unsigned i = 0; i < LOOK_AT_ONCE && i < registry->places; i++) {
+        place = place + 1 < registry->places ? place + 1 : 0;
+        const struct node *node = &registry->nodes[place];
+        if (node->is_known && !node_is_silent(node, conductor.asked))
+            lease_answer(&table, true, node->address, &node->answer, now);
+    }
+    leases_looked(&table, LOOK_AT_ONCE);
 }
 
 static void news_tell(const struct lease *lease, struct lease_node *node, unsigned place,
@@ -388,6 +403,7 @@ void leases_settle(void)
         if (table.has_news || seen_asked != conductor.asked)
             news_pass(&now);
         table.has_news = false;
+        nodes_look(&now);
         jobs_kill(&now);
     }
     if (conductor.state_folder && table.has_heard && seen_asked != conductor.asked) {

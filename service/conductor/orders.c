@@ -4,6 +4,7 @@
  * acknowledged command, and answers its client. Silent nodes are not waited for; the answer names them.
  */
 #include "lib/bytes.h"
+#include "service/conductor/access.h"
 #include "service/conductor/conductor.h"
 #include "service/conductor/keys.h"
 #include "service/lib/control.h"
@@ -115,6 +116,15 @@ void orders_rotate(void)
 
 /* ---- Requests ---- */
 
+/* Enters whose command it is. Returns why it is refused, or NULL. */
+static const char *command_refusal(struct command *command, unsigned client)
+{
+    command->client = client;
+    command->is_user = client && access_is_user(&conductor.peer);
+    command->uid = conductor.peer.who.uid;
+    return commands_refusal(&conductor.commands, command);
+}
+
 bool order_take(const char *request, unsigned client, struct json *answer)
 {
     bool is_acknowledged;
@@ -133,13 +143,14 @@ bool order_take(const char *request, unsigned client, struct json *answer)
                                  "trace, rating, services, hold, release");
     else if (is_hold(&command) && (why = hold_refusal(&command, client)))
         json_error(answer, why);
+    else if ((why = command_refusal(&command, client)))
+        json_error(answer, why);
     else if (!is_beating())
         json_error(answer,
                    "no beats are sent, so none can carry the command; start them with: conductorctl rate HZ");
     else if (is_rotation(&command) && (why = rotation_refusal(&command)))
         json_error(answer, why);
     else {
-        command.client = client;
         command.deadline_ns = conductor_now_ns() + within_s * SECOND_NS;
         command.asked = conductor.asked;
         int taken =

@@ -113,6 +113,7 @@ static void node_write(struct json *answer, const struct node *node)
 {
     const struct answer *said = &node->answer;
     char address[NODE_ADDRESS_TEXT];
+    uint32_t uid;
 
     node_address_print(node->address, address);
     json_print(answer, "{\"name\": ");
@@ -127,6 +128,8 @@ static void node_write(struct json *answer, const struct node *node)
                ", \"lost\": %" PRIu64 ", \"error_ns\": %" PRId64 ", \"done\": %u, \"result\": %u",
                said->cpus, said->ranks, said->job, said->booted_ns, node->restarts, said->sequence,
                node->heard_ns, said->beats, said->lost, said->error_ns, said->done, said->result);
+    if (said->job && job_owner(said->job, &uid))
+        json_print(answer, ", \"uid\": %u", uid);
     json_print(answer,
                ", \"system_calls\": %" PRIu64 ", \"exceptions\": %" PRIu64 ", \"interrupts\": %" PRIu64
                ", \"switches\": %" PRIu64 "}",
@@ -188,7 +191,7 @@ bool request_take(const char *request, unsigned client, struct json *answer)
     else if (strncmp(request, "keys ", 5) == 0)
         keys_write(answer, strtoul(request + 5, NULL, 10));
     else if (strncmp(request, "admit ", 6) == 0)
-        keys_admit(request + 6, answer);
+        return keys_admit(request + 6, client, answer);
     else if (strncmp(request, "remove ", 7) == 0)
         remove_do(request + 7, answer);
     else if (strncmp(request, "ticket ", 7) == 0)

@@ -6,12 +6,12 @@
  */
 #include "service/conductorctl/log_pull.h"
 #include "beat/page_frame.h"
+#include "lib/bytes.h"
 #include "service/conductorctl/node_view.h"
 #include "service/lib/clock.h"
 #include "service/lib/control.h"
 #include "service/lib/json.h"
 #include "service/lib/say.h"
-#include "service/lib/text.h"
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -199,8 +199,12 @@ static const char *log_begin(struct pulled *node, const char *page)
 /* Reads `bytes` bytes from a JSON string of hexadecimal digits. Returns false if it is not such a string. */
 static bool data_read(const char *quoted, uint8_t *to, uint64_t bytes)
 {
-    return quoted && *quoted == '"' && hexadecimal_read(quoted + 1, to, bytes) &&
-           quoted[1 + 2 * bytes] == '"';
+    char digits[2 * PAGE_DATA_BYTES + 2];
+
+    if (!quoted)
+        return false;
+    json_text(quoted, digits, sizeof(digits));
+    return hexadecimal_read(digits, to, bytes);
 }
 
 /* Takes a page into the log. Returns NULL, or why the log is lost. */

@@ -23,7 +23,8 @@ static const char usage[] =
     "  remove NODE            forgets the node of this name or Ethernet address; with --silent all silent\n"
     "                         nodes\n"
     "  key ID                 prints a node's keys, for a file on the node, to root; ID is the Ethernet\n"
-    "                         address of its card for beats, 12 hexadecimal digits, or its name\n"
+    "                         address of its card for beats, 12 hexadecimal digits, or its name;\n"
+    "                         with --next those that it has after a rotation to what the key file holds now\n"
     "  rate HZ                sets the beats a second, 1/60 to 1000; 0: none\n"
     "At the next beat, on all CPUs of all nodes:\n"
     "  stop, continue, kill   all ranks; with --job N only those of job N\n"
@@ -51,6 +52,7 @@ enum {
     TAKES_FOLDER = 16,
     TAKES_NODES = 32,
     TAKES_SILENT = 64,
+    TAKES_NEXT = 128,
     OF_COMMAND = TAKES_WITHIN | TAKES_ONE_WAY
 };
 
@@ -63,7 +65,7 @@ static const struct {
     { "status", 0, 0, WHAT_ASK, 0 },
     { "rate", 1, 1, WHAT_ASK, 0 },
     { "remove", 0, 1, WHAT_ASK, TAKES_SILENT },
-    { "key", 1, 1, WHAT_KEY, 0 },
+    { "key", 1, 1, WHAT_KEY, TAKES_NEXT },
     { "nodes", 0, 0, WHAT_NODES, TAKES_WATCH },
     { "keys", 0, 0, WHAT_KEYS, 0 },
     { "admit", 2, 2, WHAT_ASK, 0 },
@@ -82,7 +84,7 @@ static const struct {
 static const char *operands[OPERANDS_MAX + 1]; /* WHAT, and its operands */
 static unsigned operand_count;
 static uint32_t job; /* 0: none */
-static bool is_silent;
+static bool is_silent, is_next;
 static struct words given; /* a time of 0: not given */
 
 static void watch_take(const char *text)
@@ -96,6 +98,7 @@ static const struct option_row option_rows[] = {
     { "one-way", 0, OPTION_FLAG, .value = &given.is_one_way },
     { "socket", 0, OPTION_TEXT, .value = &given.socket },
     { "silent", 0, OPTION_FLAG, .value = &is_silent },
+    { "next", 0, OPTION_FLAG, .value = &is_next },
     { "within", 0, OPTION_NUMBER, .value = &given.within_s, .min = 1, .max = WITHIN_S_MAX },
     { "job", 0, OPTION_NUMBER, .value = &job, .min = 1, .max = UINT32_MAX },
     { "to", 0, OPTION_TEXT, .value = &given.folder },
@@ -123,7 +126,7 @@ static unsigned options_given(void)
 {
     return (job ? TAKES_JOB : 0) | (given.within_s ? TAKES_WITHIN : 0) |
            (given.is_one_way ? TAKES_ONE_WAY : 0) | (given.watch_s ? TAKES_WATCH : 0) |
-           (is_silent ? TAKES_SILENT : 0) | (given.folder ? TAKES_FOLDER : 0) |
+           (is_silent ? TAKES_SILENT : 0) | (is_next ? TAKES_NEXT : 0) | (given.folder ? TAKES_FOLDER : 0) |
            (given.nodes ? TAKES_NODES : 0);
 }
 
@@ -157,6 +160,8 @@ static void text_write(char text[CONTROL_WORDS_BYTES])
     }
     if (is_silent)
         strcat(text, " --silent");
+    if (is_next)
+        strcat(text, " next");
     if (job)
         snprintf(text + strlen(text), CONTROL_WORDS_BYTES - strlen(text), " job %" PRIu32, job);
 }

@@ -5,9 +5,9 @@
  * count from the first beat under them on.
  */
 #include "service/launchd/launchd.h"
+#include "lib/bytes.h"
 #include "service/lib/options.h"
 #include "service/lib/say.h"
-#include "service/lib/text.h"
 #include "service/lib/wire.h"
 #include <errno.h>
 #include <string.h>
@@ -57,8 +57,7 @@ void keys_from_conductor(const char *conductor)
 {
     uint8_t secret[CURVE_BYTES];
 
-    if (strlen(conductor) != 2 * CURVE_BYTES ||
-        !hexadecimal_read(conductor, keys.session.conductor, CURVE_BYTES))
+    if (!hexadecimal_read(conductor, keys.session.conductor, CURVE_BYTES))
         give_up(STATUS_WRONG, "--conductor-key %s: it takes 64 hexadecimal digits (conductorctl keys)",
                 conductor);
     random_take(secret, sizeof(secret));

@@ -15,7 +15,8 @@
  *     remove --silent                     forgets all silent nodes
  *     ticket NONCE ID JOB                 {"ticket": "JOB UID GID GROUPS EXPIRES MAC"}: a ticket for the
  *                                         client's own credentials, and a node's nonce and id (docs/jobs.md)
- *     key ID                              {"beats": "…", "ticket": "…"}: the keys of the node with this id
+ *     key ID [next]                       {"beats": "…", "ticket": "…"}: the keys of the node with this id;
+ *                                         next: as the key file would make them that a rotation is to take
  *     job begin NODES                     {"job": N}: a number that no other job has, and its lease: when the
  *                                         connection ends without "job end", the conductor ends the job.
  *                                         NODES as 10.0.0.7/NAME (lease_table.h)

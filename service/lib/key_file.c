@@ -3,8 +3,8 @@
  * key_file.c: see key_file.h.
  */
 #include "service/lib/key_file.h"
+#include "lib/bytes.h"
 #include "service/lib/say.h"
-#include "service/lib/text.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -18,8 +18,7 @@
     "it must hold two lines, `beats` and `ticket`, each with 32 hexadecimal digits, as `conductorctl key" \
     " NODE` prints"
 
-/* Returns NULL, or why a file is not safe. */
-static const char *safety_check(int file)
+const char *key_file_check(int file)
 {
     struct stat status;
 
@@ -41,7 +40,7 @@ static const char *text_load(const char *path, char text[TEXT_BYTES])
 
     if (file < 0)
         return strerror(errno);
-    const char *why = safety_check(file);
+    const char *why = key_file_check(file);
     const ssize_t taken = why ? 0 : read(file, text, TEXT_BYTES - 1);
     if (taken < 0)
         why = strerror(errno);
@@ -62,7 +61,7 @@ const char *key_file_load(const char *path, uint8_t key[KEY_BYTES])
 
     if (why)
         return why;
-    return key_parse(text, key) ? NULL : MASTER_WRONG;
+    return hexadecimal_read(text, key, KEY_BYTES) ? NULL : MASTER_WRONG;
 }
 
 const char *key_file_load_identity(const char *path, uint8_t secret[IDENTITY_BYTES])
@@ -72,7 +71,7 @@ const char *key_file_load_identity(const char *path, uint8_t secret[IDENTITY_BYT
 
     if (why)
         return why;
-    return strlen(text) == 2 * IDENTITY_BYTES && hexadecimal_read(text, secret, IDENTITY_BYTES)
+    return hexadecimal_read(text, secret, IDENTITY_BYTES)
                ? NULL
                : "it must hold 64 hexadecimal digits, as `openssl rand -hex 32` prints";
 }
@@ -86,7 +85,7 @@ static bool line_read(char **at, const char *name, uint8_t key[KEY_BYTES])
     if (!line || strncmp(line, name, length) != 0 || line[length] != ' ')
         return false;
     line[strcspn(line, "\r")] = '\0';
-    return key_parse(line + length + 1, key);
+    return hexadecimal_read(line + length + 1, key, KEY_BYTES);
 }
 
 const char *key_file_load_node(const char *path, struct node_keys *keys)

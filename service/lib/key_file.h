@@ -13,6 +13,10 @@
 
 #define IDENTITY_BYTES 32
 
+/* Returns NULL, or why an open file is not one that only its owner, root or this program's user, can read and
+ * write. */
+const char *key_file_check(int file);
+
 /* Reads a file of the master key, of the secret of the conductor's public key, or of a node's keys. Returns
  * NULL, or what is wrong with it; then the keys are unchanged. */
 const char *key_file_load(const char *path, uint8_t key[KEY_BYTES]);

@@ -26,24 +26,11 @@ bool decimal_read(const char *text, const char **end, uint32_t max, uint32_t *nu
     return *end != text && value <= max;
 }
 
-bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count)
-{
-    for (size_t i = 0; i < count; i++, text += 2) {
-        const unsigned high = hexadecimal_digit(text[0]);
-        const unsigned low = high < 16 ? hexadecimal_digit(text[1]) : 16;
-
-        if (high > 15 || low > 15)
-            return false;
-        bytes[i] = (uint8_t)(high << 4 | low);
-    }
-    return true;
-}
-
 bool nonce_read(const char *text, uint64_t *nonce)
 {
     uint8_t bytes[sizeof(*nonce)];
 
-    if (!hexadecimal_read(text, bytes, sizeof(bytes)) || text[2 * sizeof(bytes)])
+    if (!hexadecimal_read(text, bytes, sizeof(bytes)))
         return false;
     *nonce = load_be64(bytes);
     return true;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * text.h: untrusted text: made safe for a terminal, or read as decimal or hexadecimal digits. Portable C.
+ * text.h: untrusted text: made safe for a terminal, or read as decimal or hexadecimal digits (also
+ * lib/bytes.h). Portable C.
  */
 #ifndef TACET_SERVICE_TEXT_H
 #define TACET_SERVICE_TEXT_H
@@ -15,10 +16,6 @@ const char *text_clean(const char *text, char *clean, size_t room);
 /* Reads a decimal number; *end is the text after its digits. Returns false if there is no digit, or the
  * number is larger than `max`. */
 bool decimal_read(const char *text, const char **end, uint32_t max, uint32_t *number);
-
-/* Reads `count` bytes of two hexadecimal digits each. Returns false if any character is not such a digit;
- * does not read past it. */
-bool hexadecimal_read(const char *text, uint8_t *bytes, size_t count);
 
 /* Reads a nonce of the launch protocol (docs/jobs.md): exactly 16 hexadecimal digits; false for any other
  * text. */

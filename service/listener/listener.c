@@ -109,8 +109,29 @@ static void report(void)
            listener.taken, listener.lost, listener.late, listener.duplicate, listener.epochs);
     for (unsigned i = BEAT_TRUNCATED; i < BEAT_FAULTS; i++)
         printf("%s %" PRIu64 "\n", faults[i], listener.faults[i]);
+    printf("dropped %" PRIu64 "\n", wire_dropped(&listener.wire));
     printf("clock_drift_ppb %" PRId64 "\nclock_steps %" PRIu64 "\nafter_earliest_max_ns %" PRIu64 "\n",
            listener.clock.drift * 1000 / GLOBAL_CLOCK_PPM, listener.clock.steps, listener.after_ns_max);
+}
+
+/* Takes a frame if one has come. */
+static bool frame_take(void)
+{
+    struct wire_frame frame;
+    struct beat beat;
+
+    if (wire_receive(&listener.wire, &frame))
+        return false;
+    enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, frame.from, &beat);
+    listener.faults[fault]++;
+    if (fault == BEAT_FINE)
+        beat_heard(&beat, frame.arrived_ns);
+    return true;
+}
+
+static bool has_enough(void)
+{
+    return beats_max && listener.taken >= beats_max;
 }
 
 int main(int count, char **words)
@@ -122,18 +143,12 @@ int main(int count, char **words)
     prepare(words);
     sigaction(SIGINT, &action, NULL);
     sigaction(SIGTERM, &action, NULL);
-    while (!ended && (!beats_max || listener.taken < beats_max)) {
-        struct wire_frame frame;
-        struct beat beat;
-
+    while (!ended && !has_enough()) {
         wire_wait(&listener.wire);
-        if (wire_receive(&listener.wire, &frame))
-            continue; /* a signal */
-        enum beat_fault fault = beat_decode(frame.payload, frame.bytes, listener.key, frame.from, &beat);
-        listener.faults[fault]++;
-        if (fault == BEAT_FINE)
-            beat_heard(&beat, frame.arrived_ns);
+        frame_take();
     }
+    while (!has_enough() && frame_take())
+        ; /* what had come before the signal */
     report();
     return 0;
 }

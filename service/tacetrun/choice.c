@@ -6,6 +6,9 @@
  * choice may wait for a slow node as long as --within says, and no node has to wait for tacetrun. A node that
  * only computes hears no network: the conductor knows what runs there. With --wait-for-nodes, nodes that are
  * busy or cannot be reached are asked again every ASK_NS.
+ *
+ * Another job may get a chosen node first. Then, if no rank has begun, tacetrun gives its nodes back and
+ * waits on for a random time: two jobs that each have a node of the other must not wait for each other.
  */
 #include "service/tacetrun/tacetrun.h"
 #include <inttypes.h>
@@ -13,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* How long the choice waits for other nodes once enough are idle, or once too many are busy. */
 #define CHOICE_PATIENCE_NS SECOND_NS
@@ -20,6 +24,10 @@
 #define ASK_NS             SECOND_NS
 #define HEARD_NS           (SECOND_NS / 4) /* from a connection's start to the question to the conductor */
 #define FAILURES_SHOWN     8
+
+static struct node **listed; /* after the choice: all nodes, in the order of the list */
+static uint32_t listed_count;
+static uint64_t enough_ns; /* when enough nodes were idle */
 
 static bool is_idle(const struct node *node)
 {
@@ -122,23 +130,33 @@ static void tickets_check(uint32_t count)
 
 /* ---- The choice ---- */
 
+static void ranks_make(uint32_t count)
+{
+    run.size = count;
+    run.ranks = calloc(count, sizeof(run.ranks[0]));
+    if (!run.ranks)
+        give_up(STATUS_FAILED, "no memory for %u ranks", count);
+    for (uint32_t i = 0; i < count; i++)
+        run.ranks[i].status = -1;
+}
+
 /* Chooses the first `count` idle nodes and gives them ranks in blocks; disconnects the others. */
 static void nodes_choose(uint32_t count)
 {
     uint32_t chosen = 0, first = 0;
 
-    run.size = run.plan.ranks ? run.plan.ranks : count;
-    run.ranks = calloc(run.size, sizeof(run.ranks[0]));
     if (!run.ranks)
-        give_up(STATUS_FAILED, "no memory for %u ranks", run.size);
-    for (uint32_t i = 0; i < run.size; i++)
-        run.ranks[i].status = -1;
-    for (uint32_t i = 0; i < nodes.count; i++) {
-        struct node *node = nodes.all[i];
+        ranks_make(run.plan.ranks ? run.plan.ranks : count);
+    listed = nodes.all;
+    listed_count = nodes.count;
+    nodes.all = calloc(count, sizeof(struct node *));
+    if (!nodes.all)
+        give_up(STATUS_FAILED, "no memory for %u nodes", count);
+    for (uint32_t i = 0; i < listed_count; i++) {
+        struct node *node = listed[i];
 
         if (chosen == count || !is_idle(node)) {
             watch_close(&node->watch);
-            free(node);
             continue;
         }
         node->first = first;
@@ -184,7 +202,6 @@ static void heard_ask(void)
  * *idle: the idle nodes so far. */
 static bool choice_is_possible(uint32_t count, uint32_t *idle)
 {
-    static uint64_t enough_ns; /* when enough nodes were idle */
     bool is_early_pending = false;
     uint32_t pending = 0, busy = 0;
 
@@ -231,4 +248,41 @@ void choice_try(void)
     nodes_choose(count);
     tickets_check(count);
     run_launch();
+}
+
+/* ---- A chosen node that another job has got ---- */
+
+/* Returns whether no rank can have begun: no node has said so, and no stream has come. */
+static bool is_unbegun(void)
+{
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->state >= NODE_RUNNING)
+            return false;
+    for (unsigned kind = 0; kind < STREAM_KINDS; kind++)
+        if (run.stream_counts[kind])
+            return false;
+    return true;
+}
+
+bool choice_again(void)
+{
+    uint64_t random;
+
+    if (run.phase != PHASE_RUN || run.is_killed || !is_waiting() || !is_unbegun() ||
+        getrandom(&random, sizeof(random), 0) != sizeof(random) ||
+        getrandom(&run.secret, sizeof(run.secret), 0) != sizeof(run.secret))
+        return false;
+    lease_end();
+    conductor_drop();
+    free(nodes.all);
+    nodes.all = listed;
+    nodes.count = listed_count;
+    nodes.open = 0;
+    run.phase = PHASE_GREET;
+    run.job = 0;
+    run.claimed_ns = enough_ns = 0;
+    for (uint32_t i = 0; i < nodes.count; i++)
+        if (nodes.all[i]->has_address)
+            node_again(nodes.all[i], run.now_ns + random % AGAIN_NS);
+    return true;
 }

@@ -181,6 +181,20 @@ bool conductor_is_there(void)
     return conductor.is_there && !conductor.is_lost;
 }
 
+void conductor_drop(void)
+{
+    struct request *request;
+
+    watch_close(&conductor.watch);
+    while ((request = conductor.first)) {
+        conductor.first = request->next;
+        free(request);
+    }
+    conductor.last = &conductor.first;
+    conductor.is_leased = conductor.is_lost = conductor.is_sent = false;
+    conductor.given_up = 0;
+}
+
 void conductor_keep(bool is_leased)
 {
     conductor.is_leased = is_leased && conductor.watch.fd >= 0;

@@ -2,9 +2,12 @@
 /*
  * nodes.c: connections to nodes, and the states of each (tacetrun.h). tacetrun connects to all named nodes,
  * waits for their greetings (choice.c), and sends each chosen one its request and the program as fast as it
- * takes them. Only the choice waits for a node, at most for --within.
+ * takes them. Only the choice waits for a node, at most for --within. With --wait-for-nodes another job may
+ * get a node first: so all nodes get the first line of their request, which claims them, before any gets the
+ * rest.
  */
 #include "service/lib/json.h"
+#include "service/lib/key_file.h"
 #include "service/lib/tcp.h"
 #include "service/lib/text.h"
 #include "service/lib/ticket.h"
@@ -23,7 +26,8 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define SEND_BYTES (1u << 20) /* of the program in one call */
+#define SEND_BYTES (1u << 20)      /* of the program in one call */
+#define HOLD_NS    (SECOND_NS / 4) /* for nodes to refuse the first line of a request */
 
 struct nodes nodes;
 
@@ -73,6 +77,10 @@ void node_again(struct node *node, uint64_t at_ns)
     if (node->state >= NODE_READY)
         node->deadline_ns = at_ns + run.plan.within_ns;
     watch_close(&node->watch);
+    free(node->out);
+    node->out = NULL;
+    node->out_sent = 0;
+    node->program_sent = 0;
     node->state = NODE_CONNECTING;
     node->again_ns = at_ns;
     node->line_bytes = 0;
@@ -119,23 +127,35 @@ static bool send_has_failed(struct node *node, ssize_t bytes)
     if (bytes >= 0 || error == EAGAIN)
         return false;
     node_read(node); /* the node may have sent the reason */
-    if (node->state != NODE_FAILED)
+    if (node->watch.fd >= 0)
         node_fail_socket(node, error);
     return true;
 }
 
+/* Returns whether nodes get the first line alone for now. */
+static bool requests_are_held(void)
+{
+    return run.plan.idle_ns && nodes.count > 1 && (!run.claimed_ns || run.now_ns - run.claimed_ns < HOLD_NS);
+}
+
 /* Sends as much of the request, then of the program, as the connection takes. True when all is sent or the
- * node has failed. */
+ * connection has ended. */
 static bool all_is_sent(struct node *node)
 {
+    const bool is_held = requests_are_held();
+    const size_t out_end = is_held ? node->out_line : node->out_bytes;
     ssize_t bytes = 0;
 
-    while (node->out_sent < node->out_bytes) {
-        bytes = send(node->watch.fd, node->out + node->out_sent, node->out_bytes - node->out_sent,
+    while (node->out_sent < out_end) {
+        bytes = send(node->watch.fd, node->out + node->out_sent, out_end - node->out_sent,
                      MSG_NOSIGNAL | MSG_DONTWAIT);
         if (bytes <= 0)
             return send_has_failed(node, bytes);
         node->out_sent += (size_t)bytes;
+    }
+    if (is_held) {
+        watch_set(&run.loop, &node->watch, EPOLLIN); /* requests_release */
+        return false;
     }
     if (node->program_sent < run.program_bytes) {
         off_t from = (off_t)node->program_sent;
@@ -153,7 +173,7 @@ static bool all_is_sent(struct node *node)
 static void node_send(struct node *node)
 {
     node->deadline_ns = run.now_ns + run.plan.within_ns;
-    if (!all_is_sent(node) || node->state == NODE_FAILED)
+    if (!all_is_sent(node) || node->watch.fd < 0)
         return;
     free(node->out);
     node->out = NULL;
@@ -210,6 +230,7 @@ static void node_launch(struct node *node, const char *ticket)
     }
     memcpy(node->out, line, line_bytes);
     memcpy(node->out + line_bytes, bytes, count);
+    node->out_line = line_bytes;
     node->out_bytes = line_bytes + count;
     node->state = NODE_SENDING;
     watch_set(&run.loop, &node->watch, EPOLLIN | EPOLLOUT);
@@ -260,6 +281,34 @@ static void node_begin(struct node *node)
 
 /* ---- Receiving from a node ---- */
 
+/* Connects again for a ticket of now, once, if the node has refused one that was perhaps made before a
+ * rotation of keys. Returns false if that is not so. */
+static bool ticket_renew(struct node *node, const char *why)
+{
+    if (strncmp(why, "the ticket is wrong", 19) != 0 || node->has_new_ticket || !node->needs_ticket ||
+        run.phase != PHASE_RUN || run.is_killed)
+        return false;
+    if (run.plan.key_file)
+        key_file_load(run.plan.key_file, run.key); /* if this fails, the key stays */
+    node->has_new_ticket = true;
+    node_again(node, run.now_ns);
+    return true;
+}
+
+/* Handles a refusal, or a node that has become busy. */
+static void node_refused(struct node *node, const char *text)
+{
+    char why[200];
+
+    text_clean(text, why, sizeof(why));
+    if (ticket_renew(node, why))
+        return;
+    if (strncmp(why, "busy", 4) == 0 && choice_again())
+        say("%s: %s; waiting for idle nodes again (--wait-for-nodes)", node->name, why);
+    else
+        node_fail(node, "%s", why);
+}
+
 static void greeting_take(struct node *node, char *line)
 {
     struct greeting greeting;
@@ -280,6 +329,10 @@ static void greeting_take(struct node *node, char *line)
     snprintf(node->said_name, sizeof(node->said_name), "%s", greeting.name);
     node->state = NODE_READY;
     node->greeted_ns = run.now_ns;
+    if (run.phase == PHASE_RUN && node->is_busy)
+        node_refused(node, "busy: another job has begun there");
+    else if (run.phase == PHASE_RUN)
+        node_begin(node); /* ticket_renew */
 }
 
 /* Handles "rank R STATUS" and "end STATUS". */
@@ -307,14 +360,14 @@ static void running_take(struct node *node, const char *line)
 
 static void line_take(struct node *node, char *line)
 {
-    char clean[200];
+    char clean[64];
 
     if (node->state == NODE_LEAVING)
         return; /* it may have been sent before the node was told */
     if (node->state == NODE_READY && run.phase == PHASE_GREET)
         node_again(node, run.now_ns + AGAIN_NS); /* its time for a request is over */
     else if (strncmp(line, "refused ", 8) == 0)
-        node_fail(node, "%s", text_clean(line + 8, clean, sizeof(clean)));
+        node_refused(node, line + 8);
     else if (node->state == NODE_GREETING)
         greeting_take(node, line);
     else if (node->state == NODE_RUNNING)
@@ -322,7 +375,7 @@ static void line_take(struct node *node, char *line)
     else if (node->state == NODE_STARTING && strcmp(line, "started") == 0)
         node->state = NODE_RUNNING;
     else
-        node_fail(node, "unexpected message \"%s\"", text_clean(line, clean, 64));
+        node_fail(node, "unexpected message \"%s\"", text_clean(line, clean, sizeof(clean)));
 }
 
 /* Handles the complete lines that have come. */
@@ -460,8 +513,29 @@ static void node_check_time(struct node *node)
         node_connect(node);
 }
 
+/* Notes when all nodes have the first line; lets the rest go. */
+static void requests_release(void)
+{
+    bool are_claimed = run.job != 0;
+
+    if (run.claimed_ns && run.now_ns - run.claimed_ns < HOLD_NS)
+        return;
+    for (uint32_t i = 0; i < nodes.count; i++) {
+        struct node *node = nodes.all[i];
+
+        are_claimed = are_claimed && (node->state > NODE_SENDING ||
+                                      (node->state == NODE_SENDING && node->out_sent >= node->out_line));
+        if (run.claimed_ns && node->state == NODE_SENDING)
+            watch_set(&run.loop, &node->watch, EPOLLIN | EPOLLOUT);
+    }
+    if (are_claimed && !run.claimed_ns)
+        run.claimed_ns = run.now_ns;
+}
+
 void nodes_tick(void)
 {
+    if (run.phase == PHASE_RUN && run.plan.idle_ns && nodes.count > 1)
+        requests_release();
     if (run.phase == PHASE_GREET || run.phase == PHASE_RUN)
         for (uint32_t i = 0; i < nodes.count; i++)
             node_check_time(nodes.all[i]);

@@ -41,6 +41,8 @@ void pmi_prepare(void)
     char store_name[32];
     struct message why;
 
+    if (server.size)
+        return; /* choice_again: it has the same ranks */
     snprintf(store_name, sizeof(store_name), "job_%u", run.job);
     if (pmi_server_open(&server, store_name, nodes.count, run.size, &why))
         run_kill(STATUS_FAILED, "PMI: %s", why.text);

@@ -92,6 +92,7 @@ extern struct run {
     struct rank *ranks; /* by number, once nodes are chosen */
     uint32_t size, ended_count;
     uint32_t stream_counts[STREAM_KINDS]; /* how many have come */
+    uint64_t claimed_ns; /* when all nodes had been sent the first line of their request; 0: not yet */
     uint64_t launched_ns, first_end_ns;
     uint64_t finish_ns;  /* when the job had ended on all nodes */
     uint64_t heard_ns;   /* when a descriptor was last ready, or output was unwritten */
@@ -141,11 +142,13 @@ struct node {
     uint64_t nonce;
     char id[LAUNCH_NODE_ID_BYTES + 1]; /* of what its key is made; "": its greeting has none */
     bool needs_ticket, is_busy, is_tacet, is_kill_sent;
+    bool has_new_ticket;   /* its first ticket was refused */
     uint32_t job, user;    /* what runs there if it is busy; job 0: not known yet */
     bool has_user;         /* `user` is known */
     uint32_t heard_job;    /* what runs there as the conductor has heard; 0: nothing, or unknown */
     uint32_t first, ranks; /* its ranks, when it is chosen */
     char *out;             /* "launch …" and the request */
+    size_t out_line;       /* bytes of the first line */
     size_t out_bytes, out_sent;
     uint64_t program_sent;
     uint64_t deadline_ns; /* if its state has not changed by then, it fails */
@@ -168,12 +171,16 @@ void node_add(const char *text, const struct in_addr *address);
 /* Connects to all nodes. */
 void nodes_connect(void);
 
-/* Connects to a node again at this time, before nodes are chosen. */
+/* Connects to a node again at this time; drops what it was to be sent. */
 void node_again(struct node *node, uint64_t at_ns);
 
 /* Chooses the job's nodes and launches it if enough nodes are idle; ends tacetrun if there will not be
  * enough. Called in each turn until nodes are chosen. */
 void choice_try(void);
+
+/* Gives the chosen nodes back, because another job has got one of them, and goes on waiting for idle nodes.
+ * Returns false if --wait-for-nodes does not allow that, or a rank may have begun. */
+bool choice_again(void);
 
 /* Checks time limits; connects again to nodes whose connection has ended; tries the choice. */
 void nodes_tick(void);
@@ -232,6 +239,9 @@ void conductor_tell(const char *text);
 
 /* Has the connection stay: it is the job's lease. */
 void conductor_keep(bool is_leased);
+
+/* Ends the connection. Requests that have not been answered never are; later ones connect again. */
+void conductor_drop(void);
 
 /* Checks the time limit of an answer; connects again. */
 void conductor_tick(void);

@@ -391,6 +391,17 @@ def leases() -> Iterator[bytes]:
     yield b"10.0.0.7/n1 10.0.0.8/n2 0.0.0.0/n3"
 
 
+@seeds_of("admissions")
+def admissions() -> Iterator[bytes]:
+    head = b"tacet-admissions 1\n"
+    admitted = b"admitted 525400000001 " + b"3f" * 32 + b" 1796000123 n1\n"
+    expected = b"expected 525400000002 3f2a9-0c417-be5d8-77e10 1796000124 -\n"
+    yield head + admitted + expected + b"end 2\n"
+    yield head + b"end 0\n"
+    yield admitted
+    yield expected
+
+
 @seeds_of("launch_request")
 def launch_request() -> Iterator[bytes]:
     required = b"job=7\0ranks=2\0port=4000\0secret=0123456789abcdef\0path=/bin/ftq\0arg=ftq\0"

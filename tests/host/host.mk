@@ -95,7 +95,7 @@ key_frame_sources := $(addprefix kernel/beat/,key_frame.c answer_frame.c beat_fr
 launch_cpus_sources := service/lib/launch_cpus.c
 registry_sources := service/conductor/registry.c
 lease_table_sources := $(addprefix service/conductor/,lease_table.c lease_file.c registry.c) \
-                       service/lib/text.c kernel/lib/format.c
+                       service/lib/text.c kernel/lib/format.c kernel/lib/siphash.c
 welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel/beat/welcome.c \
                     $(beat_frame_sources)
 commands_sources := service/conductor/commands.c
@@ -137,7 +137,7 @@ balance_library_sources := apps/balance/heuristic.c
 caches_sources := tools/caches/cache.c
 
 FUZZERS := multiboot2 pvh command_line elf symbols tree acpi beat_frame ninep frames launch_request pmi \
-           leases greeting mpi_records mpi_shared mpi_windows mpi_launcher
+           leases admissions greeting mpi_records mpi_shared mpi_windows mpi_launcher
 PPC64_FUZZERS := device_tree
 FUZZERS += $(PPC64_FUZZERS)
 
@@ -152,6 +152,10 @@ beat_frame_fuzz_sources := $(sort $(page_frame_sources) $(key_frame_sources))
 device_tree_fuzz_sources := $(device_tree_sources)
 pmi_fuzz_sources := $(pmi_sources)
 leases_fuzz_sources := $(lease_table_sources)
+admissions_fuzz_sources := $(addprefix service/conductor/,admission_file.c state_file.c) \
+                           $(addprefix service/lib/,key_file.c text.c say.c) \
+                           $(addprefix kernel/beat/,answer_frame.c beat_frame.c) \
+                           kernel/lib/siphash.c kernel/lib/format.c
 launch_request_fuzz_sources := $(launch_writer_sources) service/tacetrun/stream_line.c service/lib/text.c
 greeting_fuzz_sources := service/tacetrun/greeting.c service/lib/ticket.c service/lib/text.c \
                          $(launch_request_sources)

@@ -52,6 +52,39 @@ TEST(a_one_way_command_goes_with_three_beats)
     CHECK_TEXT(beat(), "");
 }
 
+/* Returns how many commands of users are taken, `each` of a user, the first being `uid`. */
+static unsigned users_add(uint32_t uid, unsigned each, bool is_acknowledged)
+{
+    struct command command;
+    unsigned count = 0;
+    const char *why;
+
+    CHECK_EQUAL(command_read("kill job 7", is_acknowledged, &command, &why), 0);
+    command.is_user = true;
+    for (unsigned i = 0; i < 100; i++) {
+        command.uid = uid + i / each;
+        count += !commands_refusal(&commands, &command) && commands_add(&commands, &command) >= 0;
+    }
+    return count;
+}
+
+TEST(users_leave_places_for_other_users_and_for_operators)
+{
+    reset();
+    CHECK_EQUAL(users_add(1000, 100, false), 6);
+    CHECK_EQUAL(users_add(1000, 100, true), 3);
+    CHECK_EQUAL(users_add(1001, 1, false), 6);
+    CHECK_EQUAL(users_add(1001, 1, true), 3);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQUAL(add("stop", true, 9), 0);
+    CHECK_EQUAL(add("stop", true, 9), -1);
+    for (unsigned i = 0; i < 3; i++)
+        CHECK_EQUAL(add("stop", false, 0), 1);
+    for (unsigned i = 0; i < 3; i++)
+        beat();
+    CHECK_EQUAL(users_add(1000, 100, false), 6);
+}
+
 TEST(acknowledged_commands_follow_one_another)
 {
     reset();
@@ -170,6 +203,7 @@ int main(void)
 {
     RUN(a_one_way_command_goes_with_three_beats);
     RUN(acknowledged_commands_follow_one_another);
+    RUN(users_leave_places_for_other_users_and_for_operators);
     RUN(a_command_that_is_dropped_is_carried_no_more);
     RUN(what_waits_has_an_end_and_a_time);
     RUN(a_beat_carries_sixteen_and_no_more);

@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -27,6 +28,15 @@ from tests.namespaces import namespace_needed
 
 #: Runs in the namespace: conductor and listener at the two ends of a pair of interfaces.
 INSIDE = ["unshare", "-rn", sys.executable, __file__]
+
+
+#: SOL_PACKET and PACKET_STATISTICS of packet(7): frames that came, and those that found no room.
+STATISTICS = (263, 6)
+
+
+def dropped(by: socket.socket) -> int:
+    """Frames for which the socket had no room, since the last call."""
+    return struct.unpack("II", by.getsockopt(*STATISTICS, 8))[1]
 
 
 def open_sockets(ethertype: int) -> str:
@@ -52,7 +62,7 @@ def inside() -> None:
     for command in ("link add beats type veth peer name node", "link set beats up", "link set node up"):
         subprocess.run(["ip", *command.split()], check=True)
     node = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x88CB))
-    # A thousand beats a second must not be lost while this process waits for a CPU.
+    # Room for beats while this process waits for a CPU; how many found none is counted.
     node.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 24)
     node.bind(("node", 0))
     node.settimeout(60)
@@ -96,6 +106,7 @@ def inside() -> None:
         "wrong_status": wrong.returncode,
         "second": second.stderr,
         "ended": ended,
+        "dropped": dropped(node),
     }
     print(json.dumps({"parts": parts, "status": status, "rest": rest, **said}))
 
@@ -134,8 +145,10 @@ def conduct(folder: Path, *plan: str) -> dict:
 def test_beats_are_due_at_multiples_of_their_period_at_each_rate(folder: Path) -> None:
     seen = conduct(folder, "20:100", "20:50", "20:1000", "5:12.5")
     beats = [(part["rate"], beat) for part in seen["parts"] for beat in beats_of(part["frames"])]
-    sequence = [beat["sequence"] for _, beat in beats]
-    assert sequence == list(range(1, len(beats) + 1))
+    rest = beats_of(seen["rest"])
+    sequence = [beat["sequence"] for _, beat in beats] + [beat["sequence"] for beat in rest]
+    assert sequence == sorted(set(sequence)) and sequence[0] >= 1
+    assert sequence[-1] - len(sequence) <= seen["dropped"], "the others had room in the socket"
     assert len({beat["epoch"] for _, beat in beats}) == 1
     for _, beat in beats:
         assert beat["time_ns"] % beat["period_ns"] == 0 and beat["time_ns"] > beat["epoch"]
@@ -148,8 +161,8 @@ def test_beats_are_due_at_multiples_of_their_period_at_each_rate(folder: Path) -
     assert times == sorted(set(times))
     assert seen["status"]["sent"] >= len(beats) and seen["status"]["failed"] == 0
     heard = {name: int(value) for name, value in seen["heard"].items()}
-    assert heard["beats"] == len(beats) + len(seen["rest"]) and heard["clock_steps"] == 0
-    assert not any(heard[name] for name in ("lost", "late", "duplicate", "forged", "truncated", "absurd"))
+    assert heard["beats"] + heard["dropped"] >= sequence[-1] and heard["lost"] <= heard["dropped"]
+    assert not any(heard[name] for name in ("late", "duplicate", "forged", "truncated", "absurd"))
     assert seen["status"]["epoch"] == beats[0][1]["epoch"]
 
 

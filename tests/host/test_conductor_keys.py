@@ -23,7 +23,7 @@ sys.path.insert(0, str(ROOT))
 from tests.beat_frames import framed
 from tests.fake_nodes import SERVICE, FakeNode, Wire, assert_plays, play
 from tests.key_frames import KEY_REQUEST, REQUEST, REQUEST_BYTES, VERSION, Asker, fingerprint, x25519
-from tests.keys import KEY, MASTER, derive
+from tests.keys import KEY, MASTER, derive, node_lines
 from tests.making import made
 
 IDENTITY = bytes(range(32, 64))
@@ -165,6 +165,151 @@ def scene_a_flood_of_askers_keeps_no_node_from_its_keys(wire: Wire) -> None:
     assert sum(node["address"] == shown(address(1)) for node in listed) <= 8
     wire.until(lambda: zero not in states(wire))
     assert wire.next_beats(10)
+
+
+def restart(wire: Wire, *words: str, number: int = signal.SIGKILL) -> None:
+    assert wire.conductor
+    wire.conductor.send_signal(number)
+    wire.conductor.wait()
+    start(wire, *words)
+
+
+def kept(wire: Wire) -> list[list[str]]:
+    """The lines of the file of admissions, as words, without their times."""
+    head, *lines, end = (wire.folder / "admissions").read_text().splitlines()
+    assert (head, end) == ("tacet-admissions 1", f"end {len(lines)}")
+    return [line.split()[:3] + line.split()[4:] for line in lines]
+
+
+def scene_admissions_outlive_the_conductor(wire: Wire) -> None:
+    words = ("--rate", "10", "--state", str(wire.folder))
+    start(wire, *words)
+    node, later, third = (Asker(b"n%d" % i, address(i), PUBLIC) for i in range(3))
+    asks(wire, node, third)
+    wire.ctl("admit", "n0", node.print)
+    wire.ctl("admit", shown(later.address), later.print)
+    restart(wire, *words)  # at once: what is answered is on the disk
+    assert sorted(kept(wire)) == [
+        ["admitted", node.address.hex(), node.public.hex(), "n0"],
+        ["expected", later.address.hex(), later.print, "-"],
+    ]
+    assert (wire.folder / "admissions").stat().st_mode & 0o777 == 0o600
+    assert states(wire) == {node.print: "admitted", later.print: "expected"}
+    intruder = Asker(b"n0", node.address, PUBLIC)
+    asks(wire, intruder, third)
+    wire.key_answers.clear()
+    for asker in (node, later):
+        wire.send(asker.frame())
+        assert keys_of(wire, asker) == (beats_key(MASTER), ticket_key(MASTER, asker.address))
+    assert states(wire) == {
+        node.print: "answered",
+        later.print: "answered",
+        third.print: "waiting",
+        intruder.print: "waiting",
+    }
+    restart(wire, *words, number=signal.SIGTERM)  # it writes the rest at its end
+    assert ["admitted", later.address.hex(), later.public.hex(), "n1"] in kept(wire)
+
+
+def scene_a_node_that_has_missed_a_rotation_is_known_after_a_restart(wire: Wire) -> None:
+    """Its proof is under the old key."""
+    words = ("--rate", "10", "--state", str(wire.folder))
+    start(wire, *words)
+    node = Asker(b"n1", address(1), PUBLIC)
+    asks(wire, node)
+    wire.ctl("admit", "n1", node.print)
+    keys_of(wire, node)
+    wire.next_key = beats_key(NEW)
+    rotate_file(wire, NEW)
+    node.ticket, node.number = ticket_key(MASTER, node.address), 2
+    restart(wire, *words)
+    wire.send(node.frame())
+    assert keys_of(wire, node) == (beats_key(NEW), ticket_key(NEW, node.address))
+
+
+def scene_nodes_trusted_at_first_sight_are_kept_together(wire: Wire) -> None:
+    words = ("--rate", "10", "--trust-first", "--state", str(wire.folder))
+    start(wire, *words)
+    crowd = [Asker(b"n%d" % i, address(i), PUBLIC) for i in range(40)]
+    asks(wire, *crowd)
+    wire.until(lambda: (wire.folder / "admissions").exists() and len(kept(wire)) == len(crowd))
+    restart(wire, "--rate", "10", "--state", str(wire.folder))
+    assert set(states(wire)) == {asker.print for asker in crowd}
+    wire.send(crowd[7].frame())
+    keys_of(wire, crowd[7])
+
+
+def scene_a_disk_that_takes_no_admissions_is_said(wire: Wire) -> None:
+    obstacle = wire.folder / "admissions.new"
+    obstacle.mkdir()
+    start(wire, "--rate", "10", "--state", str(wire.folder))
+    node = Asker(b"n1", address(1), PUBLIC)
+    asks(wire, node)
+    failed = wire.run("admit", "n1", node.print)
+    assert failed.returncode == 1 and "only until the conductor's end" in failed.stderr
+    assert "Is a directory" in failed.stderr and "Is a directory" in wire.messages.read_text()
+    keys_of(wire, node)
+    obstacle.rmdir()
+    wire.until(lambda: (wire.folder / "admissions").exists())  # it tries again
+    assert [line[0] for line in kept(wire)] == ["admitted"]
+
+
+def scene_a_damaged_file_of_admissions_is_named_and_left(wire: Wire) -> None:
+    path = wire.folder / "admissions"
+    head, line = "tacet-admissions 1\n", f"admitted {address(1).hex()} {'ab' * 32} 1796000123 n1\n"
+    expected = f"expected {address(2).hex()} 01234-56789-abcde-f0123 1796000123 -\n"
+    identity = wire.folder / "identity"
+    identity.write_text(IDENTITY.hex() + "\n")
+    identity.chmod(0o600)
+    words = [SERVICE / "conductor", "--interface", "beats", "--key", wire.folder / "key"]
+    words += ["--identity", identity, "--state", wire.folder, "--socket", wire.control]
+    cases = [
+        ("", 0o600, "line 1: it does not begin"),
+        ("tacet-admissions 2\nend 0\n", 0o600, "line 1: it does not begin"),
+        (head, 0o600, "line 2: a line has"),
+        (head + line, 0o600, "line 3: a line has"),
+        (head + line[:-1], 0o600, "its end is missing"),
+        (head + line + "end 2\n", 0o600, "line 3: a line has"),
+        (head + "end 0\n" + line, 0o600, "line 2: its end is not the last line"),
+        (head + "end 0", 0o600, "line 2: its end is not the last line"),
+        (head + line.replace("ab", "ag", 1) + "end 1\n", 0o600, "line 2: a public key is"),
+        (head + line.replace("n1", "n 1") + "end 1\n", 0o600, "line 2: the line is malformed"),
+        (head + line.replace("n1", "n\x01") + "end 1\n", 0o600, "line 2: the name is not printable"),
+        (head + line.replace(" 17", "  17") + "end 1\n", 0o600, "line 2: the line is malformed"),
+        (head + line.replace(" 17", " 99917") + "end 1\n", 0o600, "line 2: "),
+        (head + expected.replace("-5", "_5") + "end 1\n", 0o600, "line 2: a public key is"),
+        (head + line + "\0" + "end 1\n", 0o600, "a zero byte"),
+        (head + line + "end 1\n", 0o602, "other users can read or write it"),
+    ]
+    for text, mode, reason in cases:
+        path.write_text(text)
+        path.chmod(mode)
+        ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+        assert ran.returncode == 2 and f"{path}" in ran.stderr and reason in ran.stderr, (text, ran.stderr)
+        assert ran.stderr.count("\n") == 1 and path.read_text() == text
+    path.unlink()
+    path.symlink_to(wire.folder / "key")
+    ran = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert ran.returncode == 2 and str(path) in ran.stderr
+    path.unlink()
+    path.write_text(head + line + expected + "end 2\n")
+    path.chmod(0o600)
+    start(wire, "--rate", "10", "--state", str(wire.folder))
+    assert len(states(wire)) == 2
+
+
+def scene_the_keys_to_come_are_printed_for_files_on_nodes(wire: Wire) -> None:
+    start(wire)
+    early = wire.run("key", "n1", "--next")
+    assert early.returncode == 1 and "is the present one" in early.stderr and not early.stdout
+    rotate_file(wire, NEW)
+    assert wire.run("key", "n1", "--next").stdout == node_lines("n1", NEW)
+    assert wire.run("key", "n1").stdout == node_lines("n1")
+    (wire.folder / "key").write_text("0123\n")
+    broken = wire.run("key", "n1", "--next")
+    assert broken.returncode == 1 and "32 hexadecimal digits" in broken.stderr
+    assert "--next" not in wire.run("key", "next").stderr
+    assert wire.run("status", "--next").returncode == 2
 
 
 def rotate_file(wire: Wire, key: bytes) -> None:

@@ -97,6 +97,32 @@ def scene_a_job_whose_tacetrun_is_gone_is_killed_until_it_has_ended(wire: Wire) 
     assert f"job {job}: its tacetrun is gone" in wire.messages.read_text()
 
 
+def scene_the_list_of_nodes_says_whose_job_runs_there(wire: Wire) -> None:
+    busy, other, idle = nodes = [FakeNode(b"n1"), FakeNode(b"n2"), FakeNode(b"n3")]
+    wire.add(*nodes)
+    wire.start(*OFTEN)
+    tacetrun = Tacetrun(wire)
+    tacetrun.begin(busy)
+    other.job = 5  # of another conductor
+    asked(wire, 3)
+    listed = {node["name"]: node for node in wire.ctl("nodes")["nodes"]}
+    assert (listed["n1"]["job"], listed["n1"]["uid"]) == (tacetrun.job, os.geteuid())
+    assert listed["n2"]["job"] == 5 and not any("uid" in listed[name] for name in ("n2", "n3"))
+
+
+def scene_a_node_that_answers_no_more_once_a_job_has_named_it_is_silent(wire: Wire) -> None:
+    """Though it has not answered during the job."""
+    node = FakeNode(b"n1")
+    crowd = [FakeNode(b"c%d" % number) for number in range(100)]
+    wire.add(*crowd, node)
+    wire.start(*OFTEN)
+    asked(wire, 2)
+    node.answers = False
+    tacetrun = Tacetrun(wire)
+    tacetrun.begin(node)
+    assert tacetrun.event() == {"event": "silent", "node": 0}
+
+
 def scene_a_job_that_has_said_its_end_is_left_alone(wire: Wire) -> None:
     node = FakeNode(b"n1")
     wire.add(node)
@@ -332,6 +358,44 @@ def users_fill_only_their_part(wire: Wire) -> None:
     assert other.begin() and wire.ctl("status")["jobs"] == 65
 
 
+def users_fill_only_their_part_of_the_nodes(wire: Wire) -> None:
+    """16,384 in several jobs, and all with one name."""
+    wire.start(*OFTEN)
+    many = " 10.0.0.1/n1" * 256
+    first, second, other = as_user(wire, 1001), as_user(wire, 1001), as_user(wire, 1002)
+    for tacetrun in (first, second):
+        assert tacetrun.ask(f"job begin{many}")["job"]
+    for tacetrun in [first, second] * 31:
+        assert "error" not in tacetrun.ask(f"job nodes{many}")
+    said = "a user's jobs may have 16384 nodes"
+    assert said in first.ask("job nodes 10.0.0.2")["error"]
+    assert said in as_user(wire, 1001).ask("job begin 10.0.0.2")["error"]
+    assert "error" not in other.ask(f"job begin{many}")
+    assert second.ask("job end") and "error" not in first.ask(f"job nodes{many}")
+    assert Tacetrun(wire).ask(f"job begin{many}")["job"]
+
+
+def users_leave_commands_to_others(wire: Wire) -> None:
+    """A node that never does them keeps acknowledged commands waiting."""
+    node = FakeNode(b"n1")
+    wire.add(node)
+    wire.start(*OFTEN)
+    node.lose_answers = 10**6
+    user = [as_user(wire, 1001) for _ in range(10)]
+    jobs_of = [tacetrun.ask("job begin")["job"] for tacetrun in user]
+    asking = [as_user(wire, 1001) for _ in range(10)]
+    for client, job in zip(asking, jobs_of):
+        client.socket.send(f"within 100 kill job {job}".encode())
+    wire.until(lambda: wire.status()["waiting_commands"] >= 2)
+    wire.until(lambda: sum(client.has_news() for client in asking) == 7)
+    refused = [client for client in asking if client.has_news()]
+    assert all("too many commands of yours" in client.hear()["error"] for client in refused)
+    assert "error" not in user[0].ask(f"one-way kill job {jobs_of[0]}")
+    late = Tacetrun(wire)
+    late.socket.send(b"within 100 stop")
+    wire.until(lambda: wire.status()["waiting_commands"] == 3)
+
+
 SCENES = sorted(name.removeprefix("scene_") for name in globals() if name.startswith("scene_"))
 
 
@@ -362,6 +426,14 @@ def test_a_user_takes_no_other_user_s_job(service: None) -> None:
 
 def test_a_user_fills_only_a_part_of_the_conductor(service: None) -> None:
     as_root("users_fill_only_their_part")
+
+
+def test_a_user_fills_only_a_part_of_the_nodes_of_jobs(service: None) -> None:
+    as_root("users_fill_only_their_part_of_the_nodes")
+
+
+def test_users_leave_commands_to_others(service: None) -> None:
+    as_root("users_leave_commands_to_others")
 
 
 if __name__ == "__main__":

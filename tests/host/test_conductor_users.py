@@ -217,12 +217,24 @@ def test_it_logs_who_has_begun_and_commanded_what(conductor: Conductor) -> None:
 def test_a_user_does_not_fill_the_log(conductor: Conductor) -> None:
     before = len(conductor.log)
     conductor.ask(BOB, *["rate 7"] * 5000)
-    said = "requests of users were not logged: more than 20 in a second"
+    said = "requests of users were not logged: more than 20 of one user in a second"
     waiting.until(
         lambda: conductor.ask(BOB, "rate 7") and any(said in line for line in conductor.log), said, LIMIT_S
     )
     lines = [line for line in conductor.log[before:] if "uid 4712" in line]
     assert len(lines) < 5000
+
+
+def test_a_user_who_fills_his_part_of_the_log_hides_nobody_else(conductor: Conductor) -> None:
+    before = len(conductor.log)
+    words = [*become(BOB), "/usr/bin/python3", "-c", ASKS, str(conductor.socket), *["rate 7"] * 30000]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as spammer:
+        waiting.until(
+            lambda: sum("uid 4712" in line for line in conductor.log[before:]) >= 20, "his lines", LIMIT_S
+        )
+        conductor.ask(ALICE, "rate 8")
+        spammer.kill()
+    conductor.wait_log(r"uid 4711, pid \d+: rate 8: refused: .*")
 
 
 def test_tacetrun_runs_a_job_as_its_user(conductor: Conductor) -> None:

@@ -97,7 +97,7 @@ def scene_keys_of_a_file(wire: Wire) -> None:
     keys.write_text("beats 12\n")
     assert "nodes could not do the command" in wire.run("rotate").stderr, "its file is half written"
     assert daemon.said("(the old keys stay)")
-    keys.write_text(node_lines(node, NEW))
+    keys.write_text(wire.run("key", node, "--next").stdout)
     wire.next_key = derive(NEW, "tacet beats")
     assert wire.ctl("rotate", "--within", "100")["done"] == 1
     assert daemon.job(["true"], NEW).finish().status == 0

@@ -85,7 +85,7 @@ static void say_as(unsigned node, uint32_t job, uint64_t start, bool polls)
     answer.start = start;
     answer.polls = polls;
     registry_take(&registry, card_of(node), &answer, &moment, &found);
-    lease_answer(&table, NULL, card_of(node), &answer, &now);
+    lease_answer(&table, false, card_of(node), &answer, &now);
 }
 
 static void say(unsigned node, uint32_t job)
@@ -145,7 +145,7 @@ TEST(an_answer_is_about_the_nodes_of_its_address_or_card_or_name)
         name_node(lease, cases[i].name);
         memcpy(answer.address, cases[i].address, 4);
         strcpy(answer.name, cases[i].said);
-        lease_answer(&table, NULL, card_of(3), &answer, &now);
+        lease_answer(&table, false, card_of(3), &answer, &now);
         CHECK_EQUAL(node_at(lease, 0)->is_heard, cases[i].is_heard);
     }
 }
@@ -365,7 +365,9 @@ TEST(a_full_table_gives_up_the_jobs_of_silent_nodes_and_no_others)
     for (unsigned i = 0; i < 4; i++)
         second();
     CHECK(lease_add(&table, LEASE_HELD, 9999, 1000, &now) == lease);
-    CHECK_EQUAL(leases_of_user(&table, 1000), LEASES_MAX);
+    unsigned nodes;
+    CHECK_EQUAL(leases_of_user(&table, 1000, &nodes), LEASES_MAX);
+    CHECK_EQUAL(nodes, 0);
     CHECK_EQUAL(table.node_count, 0);
 }
 
@@ -390,6 +392,59 @@ TEST(places_of_nodes_come_back)
     }
     for (unsigned i = 0; i < LEASE_BUCKETS; i++)
         CHECK(!table.addresses[i] && !table.names[i]);
+}
+
+/* With a walk along the chain for each node that leaves, this would take minutes. */
+TEST(nodes_with_one_name_leave_their_chain_at_once)
+{
+    struct lease *leases[4];
+    unsigned nodes;
+
+    reset();
+    for (unsigned i = 0; i < 4; i++)
+        leases[i] = job_of(100 + i, 0);
+    for (unsigned i = 0; i < LEASE_NODES_MAX; i++)
+        name_node(leases[i % 4], i % 2 ? "10.0.0.1/n1" : "0.0.0.0/n1");
+    CHECK_EQUAL(leases_of_user(&table, 1000, &nodes), 4);
+    CHECK_EQUAL(nodes, LEASE_NODES_MAX);
+    lease_drop(&table, leases[1]);
+    lease_drop(&table, leases[2]);
+    say(1, 103); /* from 10.0.0.1 */
+    for (const struct lease_node *node = table.nodes; node < table.nodes + table.places; node++)
+        CHECK(node->is_heard == (node->lease == (uint16_t)(leases[3] - table.leases)));
+    lease_drop(&table, leases[0]);
+    lease_drop(&table, leases[3]);
+    for (unsigned i = 0; i < LEASE_BUCKETS; i++)
+        CHECK(!table.addresses[i] && !table.names[i]);
+    CHECK(!lease_of_job(&table, 100) && !lease_of_job(&table, 103));
+}
+
+TEST(an_old_answer_is_for_jobs_that_look_for_their_nodes)
+{
+    struct answer answer = { .job = 7, .start = 1, .sequence = 100, .address = { 10, 0, 0, 1 } };
+
+    reset();
+    struct lease *old = job_of(7, 1), *looks = job_of(8, 1);
+    looks->looks = 5;
+    CHECK(leases_look(&table));
+    lease_answer(&table, true, card_of(1), &answer, &now);
+    CHECK(!node_at(old, 0)->is_heard && node_at(looks, 0)->is_heard);
+    leases_looked(&table, 3);
+    CHECK(leases_look(&table));
+    leases_looked(&table, 3);
+    CHECK(!leases_look(&table));
+}
+
+TEST(jobs_whose_numbers_share_a_bucket_are_found_and_leave)
+{
+    reset();
+    for (uint32_t i = 0; i < 5; i++)
+        job_of(7 + i * LEASES_MAX, 0);
+    lease_drop(&table, lease_of_job(&table, 7 + 2 * LEASES_MAX));
+    lease_drop(&table, lease_of_job(&table, 7));
+    lease_drop(&table, lease_of_job(&table, 7 + 4 * LEASES_MAX));
+    for (uint32_t i = 0; i < 5; i++)
+        CHECK((lease_of_job(&table, 7 + i * LEASES_MAX) != NULL) == (i % 2 == 1));
 }
 
 /* ---- The file ---- */
@@ -587,6 +642,9 @@ int main(void)
     RUN(all_ending_jobs_get_their_turn);
     RUN(a_full_table_gives_up_the_jobs_of_silent_nodes_and_no_others);
     RUN(places_of_nodes_come_back);
+    RUN(nodes_with_one_name_leave_their_chain_at_once);
+    RUN(an_old_answer_is_for_jobs_that_look_for_their_nodes);
+    RUN(jobs_whose_numbers_share_a_bucket_are_found_and_leave);
     RUN(open_jobs_outlive_the_conductor);
     RUN(many_nodes_stand_on_many_lines);
     RUN(what_happens_is_appended);

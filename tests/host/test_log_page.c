@@ -102,11 +102,11 @@ uint64_t clock_now_ns(void)
     return now_ns;
 }
 
-static struct node_key_pair pair;
+static struct node_secrets secrets;
 
-const struct node_key_pair *node_keys_open(void)
+struct node_secrets *node_keys_open(void)
 {
-    return &pair;
+    return &secrets;
 }
 
 void node_keys_close(void)
@@ -330,7 +330,7 @@ TEST(pages_bring_the_whole_log)
 {
     struct page page;
 
-    memcpy(pair.now.beats, key, sizeof(key));
+    memcpy(secrets.now.beats, key, sizeof(key));
     log_pages_set(address, START);
     for (unsigned round = 0; round < 50; round++) {
         const uint64_t held_ns = now_ns;

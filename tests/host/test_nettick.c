@@ -695,7 +695,7 @@ static uint32_t request_answer(const struct node_keys *keys, uint8_t answer[KEY_
     struct key_request request;
     struct key_session session;
 
-    now_ns = now_ns < node_keys_due_ns() ? node_keys_due_ns() : now_ns;
+    now_ns = now_ns < node_keys_state.due_ns ? node_keys_state.due_ns : now_ns;
     CHECK(node_keys_request("n7", payload));
     CHECK_EQUAL(key_request_decode(payload, sizeof(payload), &request), BEAT_FINE);
     CHECK_TEXT(request.name, "n7");
@@ -740,28 +740,28 @@ NODE(a_node_gets_its_keys_from_the_conductor_and_new_ones_at_its_command)
 
     node_start("nettick=irq" CONDUCTOR_KEY);
     nettick_card_set(own_card);
-    CHECK(node_keys_wait() && !node_keys_have());
+    CHECK(node_keys_state.waits && !node_keys_state.has_keys);
     CHECK(!beat_under(first.beats, 1, NULL));
     CHECK_EQUAL(request_answer(&first, old), 1);
     old[40] ^= 1;
     nettick_frame(old, sizeof(old), conductor_address);
-    CHECK(!node_keys_have());
+    CHECK(!node_keys_state.has_keys);
     old[40] ^= 1;
     nettick_frame(old, sizeof(old), conductor_address);
-    CHECK(node_keys_have() && !node_keys_wait());
+    CHECK(node_keys_state.has_keys && !node_keys_state.waits);
     CHECK_TEXT(printed, "nettick: the conductor's keys have come\n");
     CHECK(!beat_under(second.beats, 1, NULL) && beat_under(first.beats, 1, NULL));
 
     CHECK(beat_under(first.beats, 2, &rekey));
-    CHECK(node_keys_wait());
+    CHECK(node_keys_state.waits);
     CHECK_EQUAL(request_answer(&second, answer), 2);
     nettick_frame(old, sizeof(old), conductor_address); /* replayed */
-    CHECK(node_keys_wait() && !node_keys_have_next());
+    CHECK(node_keys_state.waits && !node_keys_state.has_next);
     CHECK(!beat_under(second.beats, 3, NULL));
     nettick_frame(answer, sizeof(answer), conductor_address);
-    CHECK(!node_keys_wait() && node_keys_have_next());
-    CHECK(beat_under(first.beats, 3, NULL) && node_keys_have_next());
-    CHECK(beat_under(second.beats, 4, NULL) && !node_keys_have_next());
+    CHECK(!node_keys_state.waits && node_keys_state.has_next);
+    CHECK(beat_under(first.beats, 3, NULL) && node_keys_state.has_next);
+    CHECK(beat_under(second.beats, 4, NULL) && !node_keys_state.has_next);
     CHECK(!beat_under(first.beats, 5, NULL));
     CHECK(beat_under(second.beats, 5, NULL));
     CHECK_EQUAL(memcmp(&node_keys_open()->now, &second, sizeof(second)), 0);
@@ -779,10 +779,10 @@ NODE(a_node_that_hears_only_another_key_requests_keys_once_more)
     nettick_frame(answer, sizeof(answer), conductor_address);
     CHECK(beat_under(first.beats, 1, NULL));
     for (unsigned i = 0; i < 900; i++)
-        CHECK(!beat_under(second.beats, 100 + i, NULL) && !node_keys_wait());
+        CHECK(!beat_under(second.beats, 100 + i, NULL) && !node_keys_state.waits);
     for (unsigned i = 0; i < 200; i++)
         CHECK(!beat_under(second.beats, 2000 + i, NULL));
-    CHECK(node_keys_wait());
+    CHECK(node_keys_state.waits);
     CHECK_EQUAL(request_answer(&second, answer), 2);
     nettick_frame(answer, sizeof(answer), conductor_address);
     CHECK(beat_under(second.beats, 3000, NULL));
@@ -803,7 +803,7 @@ NODE(requests_for_keys_come_with_growing_pauses)
         last_ns = now_ns;
         pause_ns = pause_ns < 8 * SECOND ? pause_ns : 8 * SECOND;
     }
-    CHECK(pause_ns >= 8 * SECOND && node_keys_wait());
+    CHECK(pause_ns >= 8 * SECOND && node_keys_state.waits);
 }
 
 NODE(a_conductor_key_that_is_none_is_refused)

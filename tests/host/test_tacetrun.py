@@ -17,7 +17,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.keys import MASTER, key_write
 from tests.launch_node import PATIENCE_S, Job, Node, processes
+from tests.launchd import Daemon
 from tests.making import made
 from tests.tacetrun import (
     TACETRUN,
@@ -426,6 +428,63 @@ def test_nodes_that_stay_busy_are_named_when_the_wait_is_over() -> None:
         done = ran([busy], "--wait-for-nodes", 1, "/bin/true")
         assert done.returncode == 125 and done.stderr.count(f"{busy.address}: busy with job 9\n") == 2
         assert len(busy.jobs) <= 4  # it is asked about once a second
+
+
+@pytest.mark.parametrize("words", ["busy: another job has begun here", "busy with job 9"])
+@pytest.mark.parametrize("others", [0, 1])
+def test_a_job_that_another_one_outruns_waits_on(words: str, others: int) -> None:
+    """The other node has not begun: it gets the whole request when all nodes are claimed."""
+    with Node(processes, outrun=words) as raced, nodes_of(*[processes] * others) as idle:
+        job = started([raced, *idle], "--wait-for-nodes", 100, *shell("echo ran"))
+        assert job.stderr is not None
+        said = [job.stderr.readline().decode() for _ in range(3)]
+        assert f"{raced.address}: {words}; waiting for idle nodes again (--wait-for-nodes)\n" in said[0]
+        assert "at most 100 s (--wait-for-nodes)" in said[1] and "busy with job 9 of root" in said[-1]
+        raced.set_busy(False)
+        out, err = job.communicate(timeout=PATIENCE_S)
+        assert (job.returncode, out) == (0, b"ran\n" * (1 + others)), err
+        assert all(len(node.jobs) == 1 for node in idle)
+
+
+def test_a_job_that_is_outrun_fails_without_patience() -> None:
+    with Node(processes, outrun="busy: another job has begun here") as raced:
+        done = ran([raced], "/bin/true")
+    assert done.returncode == 125 and f"{raced.address}: busy: another job has begun here" in done.stderr
+
+
+def test_a_job_whose_ranks_have_begun_elsewhere_does_not_begin_again() -> None:
+    begun = threading.Event()
+
+    def begins(job: Job) -> None:
+        job.say("started")
+        wait_until(job.is_heard)
+        begun.set()
+        job.wait_for_kill()
+
+    def refuses(job: Job) -> None:
+        assert begun.wait(PATIENCE_S)
+        job.say("refused busy: another job has begun here")
+
+    with Node(begins) as first, Node(refuses) as second:
+        done = ran([first, second], "--wait-for-nodes", 100, "/bin/true")
+    assert done.returncode == 125 and f"{second.address}: busy" in done.stderr
+    assert len(first.jobs) == 1
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_jobs_that_race_for_nodes_run_one_after_the_other(count: int, tmp_path: Path) -> None:
+    """With the real tacet-launchd."""
+    key = key_write(tmp_path / "master", MASTER.hex())
+    daemons = [Daemon() for _ in range(count)]
+    names = ",".join(f"{host}:{port}" for host, port in (daemon.node for daemon in daemons))
+    words = ["--key", key, "-w", names, "--wait-for-nodes", 100, "--within", 60, *shell("echo ran")]
+    racing = [started(None, *words) for _ in range(4)]
+    for job in racing:
+        out, err = job.communicate(timeout=PATIENCE_S)
+        assert (job.returncode, out) == (0, b"ran\n" * count), err
+    for daemon in daemons:
+        daemon.wait_idle()
+        daemon.close()
 
 
 @pytest.mark.parametrize("ends", ["refused no request has come\n", ""], ids=["refused", "closed"])

@@ -334,6 +334,39 @@ def test_a_ticket_that_cannot_be_had_or_is_wrong_is_said(tmp_path: Path) -> None
             assert done.returncode == 125 and f"{node.address}: the ticket is wrong" in done.stderr
 
 
+def test_a_ticket_that_a_rotation_has_overtaken_is_made_again(tmp_path: Path) -> None:
+    """By the conductor, or with what the key's file holds by then."""
+
+    def run(job: Job) -> None:
+        if len(job.node.jobs) == 1:
+            key_write(key, NEW.hex())
+            job.say("refused the ticket is wrong: it was made with another key, or for another node")
+        else:
+            streams_then("started", "rank 0 0", "end 0")(job)
+
+    NEW = bytes(range(100, 116))
+    key = key_write(tmp_path / "key", MASTER.hex())
+    with Node(run, need="ticket") as node:
+        done = ran([node], "--key", key, "/bin/x")
+        assert (done.returncode, done.stderr) == (0, "")
+        macs = []
+        for job, master in zip([job for job in node.jobs if job.launch], (MASTER, NEW), strict=True):
+            number, uid, gid, groups, expires, mac = job.launch[2:]
+            said = [] if groups == "-" else list(map(int, groups.split(",")))
+            macs.append(mac)
+            assert (
+                macs[-1]
+                == ticket(
+                    f"{NONCE:016x}", ID, job=int(number), groups=said, expires=int(expires), master=master
+                ).split()[-1]
+            )
+    with Conductor(tmp_path / "c", conducting) as conductor, Node(run, need="ticket") as node:
+        done = ran([node], "--conductor", conductor.path, "/bin/x")
+        assert (done.returncode, done.stderr) == (0, "")
+    asked = [request.split()[0] for request in conductor.requests]
+    assert asked == ["job", "ticket", "ticket", "job"]
+
+
 def test_nodes_come_from_the_conductor_page_by_page(tmp_path: Path) -> None:
     def one(number: int, state: str = "running") -> dict:
         return {"name": f"n{number}", "ipv4": f"127.0.0.{number}", "state": state}

@@ -14,7 +14,7 @@ $(LOCKSTEP_BUILD).flags: FLAGS = $(CC) $(LOCKSTEP_CFLAGS)
 lockstep-parts: $(LOCKSTEP_PARTS)
 $(LOCKSTEP_BUILD)/hold.so: tools/lockstep/hold.c tools/caches/qemu_plugin.h
 $(LOCKSTEP_BUILD)/conductor.so: tools/lockstep/conductor.c \
-        $(patsubst %,service/conductor/%.c,beats answers epochs epoch_file orders pages registry) \
+        $(patsubst %,service/conductor/%.c,beats answers epochs epoch_file state_file orders pages registry) \
         $(patsubst %,service/conductor/%.c,welcomes commands timeline) \
         service/lib/json.c service/lib/say.c \
         $(patsubst %,kernel/%.c,beat/beat_frame beat/answer_frame beat/page_frame beat/welcome lib/siphash) \
