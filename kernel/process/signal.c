@@ -150,13 +150,24 @@ static void retarget(struct process *process, uint64_t newly_blocked)
     }
 }
 
-/* Returns whether the thread has a signal to take. Reads without locks: see thread_has_pending_work. */
-bool signal_is_pending(const struct thread *thread)
+/* Returns whether the thread has a signal to take, or its process has one of these states. Reads without
+ * locks: see thread_has_pending_work. */
+static inline __attribute__((always_inline)) bool has_work(const struct thread *thread, uint8_t states)
 {
     const struct process_signals *signals = &thread->process->signals;
 
     return (takes(thread) & (thread->signals.pending.set | signals->pending.set)) ||
-           thread->signals.is_forced || signals->stopped;
+           thread->signals.is_forced || (signals->states & states);
+}
+
+bool signal_is_pending(const struct thread *thread)
+{
+    return has_work(thread, SIGNALS_STOPPED);
+}
+
+bool signal_return_is_slow(const struct thread *thread)
+{
+    return has_work(thread, SIGNALS_STOPPED | SIGNALS_TIMED);
 }
 
 /* ---- Threads ---- */
@@ -184,8 +195,8 @@ static void sent_effect(struct process *process, int signal)
     if (signal != SIGNAL_CONT && signal != SIGNAL_KILL)
         return;
     process->signals.stop_taken = false;
-    if (process->signals.stopped) {
-        process->signals.stopped = false;
+    if (process->signals.states & SIGNALS_STOPPED) {
+        process->signals.states &= (uint8_t)~SIGNALS_STOPPED;
         threads_notify(process);
     }
 }
@@ -203,11 +214,13 @@ static bool is_discarded(const struct process *process, const struct thread *thr
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
                 struct signal_entry *entry)
 {
-    struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
     bool is_queued = info->signal >= SIGNAL_REAL_TIME;
     uint64_t bit = signal_bit(info->signal);
 
     SPIN_GUARD(&process->signals.lock);
+    if (entry && entry->first && (takes(entry->first) & bit))
+        thread = entry->first;
+    struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
     sent_effect(process, info->signal);
     if (is_discarded(process, thread, info->signal) || (entry && entry->in))
         return 0;
@@ -224,6 +237,13 @@ int signal_send(struct process *process, struct thread *thread, const struct sig
     pending->set |= bit;
     recipient_notify(process, thread, bit);
     return 0;
+}
+
+void signals_timed_set(struct process *process, bool on)
+{
+    SPIN_GUARD(&process->signals.lock);
+    process->signals.states =
+        (uint8_t)((process->signals.states & SIGNALS_STOPPED) | (on ? SIGNALS_TIMED : 0));
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
@@ -310,7 +330,7 @@ bool signal_stop(struct process *process)
     SPIN_GUARD(&signals->lock);
     bool stops = signals->stop_taken;
     if (stops) {
-        __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
+        __atomic_store_n(&signals->states, signals->states | SIGNALS_STOPPED, __ATOMIC_RELEASE);
         threads_notify(process);
     }
     signals->stop_taken = false;
