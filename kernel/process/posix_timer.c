@@ -74,7 +74,7 @@ static void clock_leave(struct posix_timer *timer)
 }
 
 /* Starts the alarm for the time at which the timer can expire at the earliest; not if nothing of its clock
- * runs. Which CPUs are in use is read under the lock of scheduling, after SIGNALS_TIMED was set: a thread
+ * runs. Which CPUs are in use is read under the lock of scheduling, after `timed` was set: a thread
  * that gets a CPU later sees that on its way to the program. */
 static void cpu_alarm_start(struct posix_timer *timer)
 {
@@ -119,8 +119,8 @@ void posix_timers_go_on(struct thread *thread)
 
 /* ---- In an interrupt ---- */
 
-/* Chooses who gets the signal of a timer of the process's CPU time, if it does not block it: the threads that
- * run, in turns, as a profiler counts them. The caller holds the process's lock. */
+/* Chooses the thread that gets the signal of a timer of the process's CPU time, if it does not block it: the
+ * threads that run, in turns, as a profiler counts them. The caller holds the process's lock. */
 static struct thread *sample_choose(struct process *process)
 {
     struct thread *thread = schedule_running_after(process, process->timers.sampled);

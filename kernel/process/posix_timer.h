@@ -18,7 +18,7 @@
  *
  * So it is never early, and late by less than the latency bound and CPU_TIMER_STEP_NS of real time; of a
  * process's CPU time, that times the CPUs in use. A thread goes on by the slow return path while its process
- * has such timers set (SIGNALS_TIMED); nothing is done, or checked, in a process that has none.
+ * has such timers set (process_signals.timed); nothing is done, or checked, in a process that has none.
  *
  * Source: man 2 timer_create, timer_settime, timer_getoverrun, setitimer, getrlimit (facts of the interface).
  */
@@ -104,11 +104,11 @@ struct posix_timer *posix_timer_of_process(unsigned which);
  * second; SIGKILL at the hard limit. */
 void posix_timer_limit_set(uint64_t soft_s, uint64_t hard_s);
 
-/* Brings the alarms of CPU timers in line with a thread that goes on, its process being SIGNALS_TIMED. On its
- * way back to the program, no locks held. */
+/* Brings the alarms of CPU timers in line with a thread that goes on. On its way back to the program,
+ * no locks held, if its process has such timers set. */
 void posix_timers_go_on(struct thread *thread);
 
-/* Stops the timers by the clock of a thread that ends, once its process has it no more, and resumes others
+/* Stops the timers by the clock of a thread that ends, once its process no longer has it, and resumes others
  * whose signal has ended with it. */
 void posix_timers_thread_end(struct thread *thread);
 

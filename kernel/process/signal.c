@@ -150,24 +150,22 @@ static void retarget(struct process *process, uint64_t newly_blocked)
     }
 }
 
-/* Returns whether the thread has a signal to take, or its process has one of these states. Reads without
- * locks: see thread_has_pending_work. */
-static inline __attribute__((always_inline)) bool has_work(const struct thread *thread, uint8_t states)
+/* Returns whether the thread has a signal to take, or its process is in a state. Reads without locks: see
+ * thread_has_pending_work. */
+static inline __attribute__((always_inline)) bool has_work(const struct thread *thread, const bool *state)
 {
-    const struct process_signals *signals = &thread->process->signals;
-
-    return (takes(thread) & (thread->signals.pending.set | signals->pending.set)) ||
-           thread->signals.is_forced || (signals->states & states);
+    return (takes(thread) & (thread->signals.pending.set | thread->process->signals.pending.set)) ||
+           thread->signals.is_forced || *state;
 }
 
 bool signal_is_pending(const struct thread *thread)
 {
-    return has_work(thread, SIGNALS_STOPPED);
+    return has_work(thread, &thread->process->signals.stopped);
 }
 
 bool signal_return_is_slow(const struct thread *thread)
 {
-    return has_work(thread, SIGNALS_STOPPED | SIGNALS_TIMED);
+    return has_work(thread, &thread->process->signals.is_slow);
 }
 
 /* ---- Threads ---- */
@@ -195,8 +193,9 @@ static void sent_effect(struct process *process, int signal)
     if (signal != SIGNAL_CONT && signal != SIGNAL_KILL)
         return;
     process->signals.stop_taken = false;
-    if (process->signals.states & SIGNALS_STOPPED) {
-        process->signals.states &= (uint8_t)~SIGNALS_STOPPED;
+    if (process->signals.stopped) {
+        process->signals.stopped = false;
+        process->signals.is_slow = process->signals.timed;
         threads_notify(process);
     }
 }
@@ -242,8 +241,8 @@ int signal_send(struct process *process, struct thread *thread, const struct sig
 void signals_timed_set(struct process *process, bool on)
 {
     SPIN_GUARD(&process->signals.lock);
-    process->signals.states =
-        (uint8_t)((process->signals.states & SIGNALS_STOPPED) | (on ? SIGNALS_TIMED : 0));
+    process->signals.timed = on;
+    process->signals.is_slow = on || process->signals.stopped;
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
@@ -330,7 +329,8 @@ bool signal_stop(struct process *process)
     SPIN_GUARD(&signals->lock);
     bool stops = signals->stop_taken;
     if (stops) {
-        __atomic_store_n(&signals->states, signals->states | SIGNALS_STOPPED, __ATOMIC_RELEASE);
+        signals->is_slow = true;
+        __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
         threads_notify(process);
     }
     signals->stop_taken = false;

@@ -63,9 +63,11 @@ struct process_signals {
     struct linux_sigaction actions[SIGNAL_COUNT];
     struct signal_pending pending; /* for any thread that does not block them */
     bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
-    uint8_t states;                /* SIGNALS_STOPPED, SIGNALS_TIMED */
-    unsigned pool_used;            /* entries of the pool that have been in use so far */
-    struct list_link *pool_free;   /* entries of the pool that are free again */
+    bool stopped;       /* a signal has stopped the process: threads wait on their way back to the program */
+    bool timed;         /* timers of CPU time are set: threads bring their alarms in line (posix_timer.h) */
+    bool is_slow;       /* either of them: threads take the slow return path */
+    unsigned pool_used; /* entries of the pool that have been in use so far */
+    struct list_link *pool_free; /* entries of the pool that are free again */
     struct signal_entry pool[SIGNAL_ENTRIES];
 };
 
@@ -86,11 +88,6 @@ static inline uint64_t signal_bit(int signal)
     return 1ULL << (signal - 1);
 }
 
-/* States of a process that make its threads take the slow return path. Stopped: a signal has stopped it, and
- * they wait there. Timed: a timer of CPU time is set, and they bring its alarm in line (posix_timer.h). */
-#define SIGNALS_STOPPED 1
-#define SIGNALS_TIMED   2
-
 #define SIGNALS_UNBLOCKABLE (1ULL << (SIGNAL_KILL - 1) | 1ULL << (SIGNAL_STOP - 1))
 
 /* ---- Threads ---- */
@@ -107,7 +104,7 @@ void signal_thread_end(struct thread *thread);
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
                 struct signal_entry *entry);
 
-/* Sets, or ends, SIGNALS_TIMED. */
+/* Sets process_signals.timed. */
 void signals_timed_set(struct process *process, bool on);
 
 /* Takes a timer's entry back. */
@@ -155,7 +152,7 @@ bool signal_stop(struct process *process);
 /* Returns whether a signal is pending that this thread takes, or its process is stopped. */
 bool signal_is_pending(const struct thread *thread);
 
-/* Returns the same, or whether the process is SIGNALS_TIMED. */
+/* Returns the same, or whether timers of CPU time are set. */
 bool signal_return_is_slow(const struct thread *thread);
 
 /* Takes a signal of `set` that is pending for the caller or its process, lowest number first; 0 if there is

@@ -191,7 +191,7 @@ void signal_deliver(void *frame)
     if (thread->signals.returns)
         return_from_handler(thread, frame);
     for (;;) {
-        if (process->signals.states & SIGNALS_STOPPED)
+        if (process->signals.stopped)
             thread_sleep_stopped(thread);
         if (!take_next(thread, &info))
             break;

@@ -94,8 +94,7 @@ void thread_sleep_stopped(struct thread *thread)
 {
     const struct process *process = thread->process;
 
-    while ((__atomic_load_n(&process->signals.states, __ATOMIC_ACQUIRE) & SIGNALS_STOPPED) &&
-           !process->ending)
+    while (__atomic_load_n(&process->signals.stopped, __ATOMIC_ACQUIRE) && !process->ending)
         block(thread);
     if (process->ending)
         thread_exit(process_exit_status(process));

@@ -270,7 +270,7 @@ _Noreturn void thread_exit(unsigned status)
     futex_locks_end(thread);
     if (thread_detach(thread))
         process_end();
-    if (process->signals.states & SIGNALS_TIMED)
+    if (process->signals.timed)
         posix_timers_thread_end(thread);
     klog(thread_end, tid, status);
     if (clear_tid_address && !process->ending && !user_write(clear_tid_address, &zero, sizeof(zero)))
@@ -283,7 +283,7 @@ _Noreturn void thread_exit(unsigned status)
 /* Returns whether there is more to do, now that the thread has its CPU. */
 static bool work_remains(struct thread *thread)
 {
-    if (thread->process->signals.states & SIGNALS_TIMED)
+    if (thread->process->signals.timed)
         posix_timers_go_on(thread);
     return signal_is_pending(thread);
 }

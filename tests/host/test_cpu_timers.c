@@ -168,7 +168,7 @@ struct thread *schedule_running_after(const struct process *of, unsigned cpu)
 
 void signals_timed_set(struct process *of, bool on)
 {
-    of->signals.states = on ? SIGNALS_TIMED : 0;
+    of->signals.timed = on;
 }
 
 int signal_send(struct process *of, struct thread *thread, const struct signal_info *info,
@@ -250,7 +250,7 @@ static void go_on(struct model_thread *one)
 {
     one->runs = true;
     caller = &one->thread;
-    if (process.signals.states & SIGNALS_TIMED)
+    if (process.signals.timed)
         posix_timers_go_on(&one->thread);
 }
 
@@ -364,7 +364,7 @@ TEST(signals_are_never_early_and_late_by_the_bound_at_most)
     }
     CHECK(sent > STEPS / 100);
     posix_timers_end(&process);
-    CHECK(!alarm_first() && !process.signals.states && !process.timers.listed);
+    CHECK(!alarm_first() && !process.signals.timed && !process.timers.listed);
 }
 
 TEST(a_thread_that_computes_alone_has_one_interrupt_for_each_signal)

@@ -70,7 +70,7 @@ static uint64_t timer_interrupts(void)
     return sum;
 }
 
-/* ---- Who gets the signals ---- */
+/* ---- Which thread gets the signals ---- */
 
 static volatile uint64_t workers_samples;
 
@@ -87,8 +87,8 @@ static void *worker(void *argument)
     return NULL;
 }
 
-/* As many threads as CPUs compute, while the first one waits for them: ITIMER_PROF's signals go to those that
- * compute, to each as often. */
+/* Lets as many threads as CPUs compute, while the first one waits for them: ITIMER_PROF's signals go to those
+ * that compute, to each as often. */
 static void shares(void)
 {
     sample_on(SIGPROF);
@@ -128,8 +128,8 @@ static void *timed_worker(void *argument)
     return NULL;
 }
 
-/* More threads than CPUs, each with a timer of its own CPU time: one goes through all CPUs, one is SCHED_IDLE
- * in between. Each gets its signals, and none too early. */
+/* Starts more threads than CPUs, each with a timer of its own CPU time: one goes through all CPUs, one is
+ * SCHED_IDLE in between. Each gets its signals, and none too early. */
 static void threads_of_their_own(void)
 {
     sample_on(SIGUSR1);
@@ -141,8 +141,8 @@ static void threads_of_their_own(void)
 
 /* ---- Interrupts ---- */
 
-/* A timer that does not expire costs no interrupt; one that does, one for each signal; one that was stopped,
- * none. */
+/* Counts interrupts: a timer that does not expire costs no interrupt; one that does, one for each signal; one
+ * that was stopped, none. */
 static void silent(void)
 {
     static const int kinds[] = { ITIMER_PROF, ITIMER_VIRTUAL };
@@ -187,7 +187,7 @@ static void silent(void)
     PROMISE(timer_interrupts() == before, "none is set any more: %lu", timer_interrupts() - before);
 }
 
-/* A process that sleeps has one interrupt of such a timer at most; the sleep's own may need a second one. */
+/* Sleeps: the process has one interrupt of such a timer at most; the sleep's own may need a second one. */
 static void asleep(void)
 {
     uint64_t before;
@@ -233,7 +233,7 @@ static void *disturbs(void *unused)
     return NULL;
 }
 
-/* NUMBER threads end while timers of their CPU time are about to expire and others set them: they answer
+/* Lets NUMBER threads end while timers of their CPU time are about to expire and others set them: they answer
  * ESRCH afterwards, and the process's timers go on. */
 static void ends(void)
 {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Timers of CPU time, as profilers use them: tests/programs/profiled.c. Interrupts are compared under a
-deterministic clock; who gets a signal, and that none is early, at any speed."""
+deterministic clock; which thread gets a signal, and that none is early, at any speed."""
 
 from __future__ import annotations
 
