@@ -23,7 +23,10 @@ enum {
     SIGNAL_TTIN = 21,
     SIGNAL_TTOU = 22,
     SIGNAL_URG = 23,
+    SIGNAL_XCPU = 24,
     SIGNAL_XFSZ = 25,
+    SIGNAL_VTALRM = 26,
+    SIGNAL_PROF = 27,
     SIGNAL_WINCH = 28,
     SIGNAL_REAL_TIME = 32, /* from here on they queue */
     SIGNAL_COUNT = 64,

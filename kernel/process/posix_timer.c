@@ -2,13 +2,15 @@
 /*
  * posix_timer.c: see posix_timer.h.
  *
- * Runs in system calls, and in interrupts when a timer fires, interrupts off. The lock of the process's
- * timers guards them all. A timer that fires may find, once it has the lock, that it was stopped, set again
- * or deleted meanwhile: `armed` and the smart timer show that. Before, it uses nothing but the smart timer.
+ * Runs in system calls, on a thread's way back to the program, and in interrupts when a timer fires,
+ * interrupts off. The lock of the process's timers guards them all. A timer that fires may find, once it has
+ * the lock, that it was stopped, set again or deleted meanwhile: `armed` and the smart timer show that.
+ * Before, it uses nothing but the smart timer.
  */
 #include "process/posix_timer.h"
 #include "arch.h"
 #include "lib/errno.h"
+#include "mm/page.h"
 #include "process/process.h"
 #include "time/clock.h"
 #include "time/timespec.h"
@@ -20,12 +22,113 @@ static uint64_t deadline_of_timer(const struct posix_timer *timer)
     return timer->goes_by_wall ? deadline_by(DEADLINE_WALL, timer->deadline_ns) : timer->deadline_ns;
 }
 
+static uint64_t cpu_time_of_timer(const struct posix_timer *timer)
+{
+    struct cpu_time time = timer->thread ? thread_time(timer->thread) : process_time(timer->process);
+
+    return time.user_ns + (timer->clock.is_user ? 0 : time.system_ns);
+}
+
 static uint64_t now_of_timer(const struct posix_timer *timer)
 {
+    if (timer->clock.is_cpu)
+        return cpu_time_of_timer(timer);
     return timer->goes_by_wall ? clock_wall_ns(NULL) : clock_now_ns();
 }
 
+/* ---- Timers of CPU time; under the lock ---- */
+
+static struct list *list_of(struct posix_timer *timer)
+{
+    return timer->thread ? &timer->thread->cpu_timers : &timer->process->timers.of_cpus;
+}
+
+/* Enters a timer in the list of its clock. The process's lock is held from the search for its thread on: a
+ * thread that ends leaves the process first, and then clears its list. -ESRCH. */
+static int clock_enter(struct posix_timer *timer)
+{
+    struct process *process = timer->process;
+
+    SPIN_GUARD(&process->lock);
+    timer->thread = timer->clock.tid ? thread_find(process, timer->clock.tid) : NULL;
+    if (timer->clock.tid && !timer->thread)
+        return -ESRCH;
+    list_append(list_of(timer), &timer->link);
+    timer->is_listed = true;
+    if (process->timers.listed++ == 0)
+        signals_timed_set(process, true);
+    return 0;
+}
+
+static void clock_leave(struct posix_timer *timer)
+{
+    struct process *process = timer->process;
+
+    if (!timer->is_listed)
+        return;
+    list_remove(list_of(timer), &timer->link);
+    timer->is_listed = false;
+    timer->thread = NULL;
+    if (--process->timers.listed == 0)
+        signals_timed_set(process, false);
+}
+
+/* Starts the alarm for the time at which the timer can expire at the earliest; not if nothing of its clock
+ * runs. Which CPUs are in use is read under the lock of scheduling, after `timed` was set: a thread
+ * that gets a CPU later sees that on its way to the program. */
+static void cpu_alarm_start(struct posix_timer *timer)
+{
+    uint64_t used_ns = cpu_time_of_timer(timer), wait_ns;
+
+    timer->running = timer->thread ? schedule_is_running(timer->thread) : schedule_busy(timer->process);
+    if (used_ns >= timer->deadline_ns) {
+        timer_start(&timer->alarm, 0, timer->bound_ns); /* at once */
+    } else if (timer->running) {
+        wait_ns = (timer->deadline_ns - used_ns) / timer->running;
+        wait_ns = wait_ns > CPU_TIMER_STEP_NS ? wait_ns : CPU_TIMER_STEP_NS;
+        timer_start(&timer->alarm, time_add(clock_now_ns(), wait_ns), timer->bound_ns);
+    }
+}
+
+/* Moves alarms forward if more CPUs are in use than they are pending for. One that must not disturb other
+ * threads is pending where the thread goes on. */
+static void cpu_alarms_advance(const struct list *list, unsigned running, bool is_background)
+{
+    LIST_EACH(posix_timer, timer, list) {
+        bool is_pending = timer_is_pending(&timer->alarm);
+
+        if (!timer->armed || (is_pending && running <= timer->running && !timer->alarm.is_background))
+            continue;
+        timer_cancel(&timer->alarm);
+        timer->alarm.is_background = is_background && (!is_pending || timer->alarm.is_background);
+        cpu_alarm_start(timer);
+    }
+}
+
+void posix_timers_go_on(struct thread *thread)
+{
+    struct process *process = thread->process;
+    struct process_timers *timers = &process->timers;
+    bool is_background = schedule_is_background(&thread->schedule);
+
+    SPIN_GUARD(&timers->lock);
+    cpu_alarms_advance(&thread->cpu_timers, 1, is_background);
+    if (timers->of_cpus.first)
+        cpu_alarms_advance(&timers->of_cpus, schedule_busy(process), is_background);
+}
+
 /* ---- In an interrupt ---- */
+
+/* Chooses the thread that gets the signal of a timer of the process's CPU time, if it does not block it: the
+ * threads that run, in turns, as a profiler counts them. The caller holds the process's lock. */
+static struct thread *sample_choose(struct process *process)
+{
+    struct thread *thread = schedule_running_after(process, process->timers.sampled);
+
+    if (thread)
+        process->timers.sampled = thread->schedule.cpu;
+    return thread;
+}
 
 /* Sends the timer's signal. The caller holds the lock. */
 static void signal_now(struct posix_timer *timer)
@@ -34,14 +137,44 @@ static void signal_now(struct posix_timer *timer)
 
     timer->entry.timer = timer;
     timer->entry.setting = timer->setting;
-    if (!timer->tid) {
+    if (!timer->tid && !timer->clock.is_cpu) {
         signal_send(process, NULL, &timer->entry.info, &timer->entry);
         return;
     }
     SPIN_GUARD(&process->lock);
-    struct thread *thread = thread_find(process, timer->tid);
-    if (thread) /* else the signal is lost */
-        signal_send(process, thread, &timer->entry.info, &timer->entry);
+    struct thread *thread = timer->tid ? thread_find(process, timer->tid) : NULL;
+    if (timer->tid && !thread) /* the signal is lost */
+        return;
+    timer->entry.first = thread ? NULL : sample_choose(process);
+    signal_send(process, thread, &timer->entry.info, &timer->entry);
+}
+
+/* Sends a signal for RLIMIT_CPU, and goes on to the next one. The caller holds the lock. */
+static void limit_reached(struct posix_timer *timer)
+{
+    uint64_t used_ns = cpu_time_of_timer(timer), hard_ns = timer->process->timers.cpu_hard_ns;
+    const struct signal_info info = { .signal = used_ns < hard_ns ? SIGNAL_XCPU : SIGNAL_KILL,
+                                      .code = SIGNAL_BY_TIMER };
+
+    signal_send(timer->process, NULL, &info, NULL);
+    timer->deadline_ns = used_ns + NS_PER_S;
+    if (used_ns < hard_ns)
+        timer->deadline_ns = smaller(timer->deadline_ns, hard_ns);
+    cpu_alarm_start(timer);
+}
+
+static void expire(struct posix_timer *timer)
+{
+    if (timer == &timer->process->timers.all[POSIX_TIMERS_MAX + TIMER_LIMIT]) {
+        limit_reached(timer);
+        return;
+    }
+    timer->armed = false;
+    signal_now(timer);
+    if (timer->interval_ns || !timer->clock.is_cpu)
+        return;
+    clock_leave(timer);
+    timer->deadline_ns = 0;
 }
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)
@@ -53,12 +186,13 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
     SPIN_GUARD(&process->timers.lock);
     if (!timer->armed || timer->alarm.pending)
         return;
-    if (deadline_is_over(deadline_of_timer(timer))) {
-        timer->armed = false;
-        signal_now(timer);
-    } else {
+    if (timer->clock.is_cpu ? cpu_time_of_timer(timer) >= timer->deadline_ns
+                            : deadline_is_over(deadline_of_timer(timer)))
+        expire(timer);
+    else if (timer->clock.is_cpu)
+        cpu_alarm_start(timer);
+    else
         timer_start(alarm, deadline_of_timer(timer), alarm->bound_ns);
-    }
 }
 
 /* ---- Under the lock ---- */
@@ -71,7 +205,11 @@ static void arm(struct posix_timer *timer)
     timer->alarm.expire = fire;
     timer->alarm.context = timer->process;
     timer->alarm.is_background = schedule_is_background(&arch_thread()->schedule);
-    timer_start(&timer->alarm, deadline_of_timer(timer), arch_thread()->latency_bound_ns);
+    timer->bound_ns = arch_thread()->latency_bound_ns;
+    if (timer->clock.is_cpu)
+        cpu_alarm_start(timer);
+    else
+        timer_start(&timer->alarm, deadline_of_timer(timer), timer->bound_ns);
 }
 
 /* Withdraws the alarm and the pending signal of the present setting. */
@@ -81,6 +219,7 @@ static void stop(struct posix_timer *timer)
     if (timer->armed)
         timer_cancel(&timer->alarm);
     timer->armed = false;
+    clock_leave(timer);
     signal_withdraw_entry(timer->process, &timer->entry);
     timer->deadline_ns = 0;
 }
@@ -89,9 +228,11 @@ static void stop(struct posix_timer *timer)
  * out are its overruns. */
 static void rearm(struct posix_timer *timer)
 {
-    uint64_t now_ns = now_of_timer(timer), overrun = 0;
+    uint64_t overrun = 0;
 
     if (timer->interval_ns) {
+        uint64_t now_ns = now_of_timer(timer);
+
         if (now_ns > timer->deadline_ns)
             overrun = (now_ns - timer->deadline_ns) / timer->interval_ns;
         timer->deadline_ns = time_add(timer->deadline_ns, (overrun + 1) * timer->interval_ns);
@@ -102,11 +243,11 @@ static void rearm(struct posix_timer *timer)
 
 static struct timer_setting setting_of(const struct posix_timer *timer)
 {
-    uint64_t now_ns = now_of_timer(timer);
     struct timer_setting setting = { 0, timer->interval_ns };
 
     if (timer->deadline_ns == 0)
         return setting;
+    uint64_t now_ns = now_of_timer(timer);
     if (timer->deadline_ns > now_ns)
         setting.left_ns = timer->deadline_ns - now_ns;
     else if (timer->interval_ns)
@@ -143,12 +284,14 @@ void posix_timers_resume(struct process *process, int signal)
     if (!timers->some_set) /* any timer whose signal was discarded was set before, ordered by signals.lock */
         return;
     SPIN_GUARD(&timers->lock);
-    for (struct posix_timer *timer = timers->all; timer <= &timers->all[POSIX_TIMERS_MAX]; timer++)
+    for (struct posix_timer *timer = timers->all; timer < &timers->all[POSIX_TIMERS_MAX + PROCESS_TIMERS];
+         timer++)
         if (timer->process && timer->entry.info.signal == signal && is_suspended(timer))
             rearm(timer);
 }
 
-int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_silent, bool is_wall)
+int posix_timer_create(const struct timer_clock *clock, int signal, const uint64_t *value, uint32_t tid,
+                       bool is_silent)
 {
     struct process *process = arch_process();
     struct process_timers *timers = &process->timers;
@@ -167,7 +310,7 @@ int posix_timer_create(int signal, const uint64_t *value, uint32_t tid, bool is_
             .process = process,
             .tid = tid,
             .is_silent = is_silent,
-            .is_wall = is_wall,
+            .clock = *clock,
             .entry.info = { .signal = signal,
                             .code = SIGNAL_BY_TIMER,
                             .timer = { .id = id, .value = value ? *value : (uint64_t)id } }
@@ -184,17 +327,31 @@ struct posix_timer *posix_timer_find(uint64_t id)
                                                                                 : NULL;
 }
 
-struct posix_timer *posix_timer_real(void)
+struct posix_timer *posix_timer_of_process(unsigned which)
 {
+    static const uint8_t signals[PROCESS_TIMERS] = { SIGNAL_ALRM, SIGNAL_VTALRM, SIGNAL_PROF, SIGNAL_XCPU };
     struct process *process = arch_process();
-    struct posix_timer *timer = &process->timers.all[POSIX_TIMERS_MAX];
+    struct posix_timer *timer = &process->timers.all[POSIX_TIMERS_MAX + which];
 
     SPIN_GUARD(&process->timers.lock);
     if (!timer->process) { /* else it may be about to fire */
-        timer->entry.info = (struct signal_info){ .signal = SIGNAL_ALRM, .code = SIGNAL_BY_KERNEL };
+        timer->entry.info = (struct signal_info){ .signal = signals[which], .code = SIGNAL_BY_KERNEL };
+        timer->clock.is_cpu = which != TIMER_REAL;
+        timer->clock.is_user = which == TIMER_VIRTUAL;
         timer->process = process;
     }
     return timer;
+}
+
+void posix_timer_limit_set(uint64_t soft_s, uint64_t hard_s)
+{
+    const uint64_t max_s = INT64_MAX / NS_PER_S; /* longer ones are none */
+    struct posix_timer *timer = posix_timer_of_process(TIMER_LIMIT);
+    struct timer_setting old;
+    uint64_t first_s = smaller(soft_s ? soft_s : 1, hard_s ? hard_s : 1); /* as Linux: 0 is a second */
+
+    arch_process()->timers.cpu_hard_ns = hard_s < max_s ? hard_s * NS_PER_S : UINT64_MAX;
+    posix_timer_set(timer, first_s < max_s ? first_s * NS_PER_S : 0, true, 0, &old);
 }
 
 int posix_timer_delete(uint64_t id)
@@ -210,23 +367,29 @@ int posix_timer_delete(uint64_t id)
     return 0;
 }
 
-void posix_timer_set(struct posix_timer *timer, uint64_t deadline, uint64_t interval_ns,
-                     struct timer_setting *old)
+int posix_timer_set(struct posix_timer *timer, uint64_t ns, bool is_absolute, uint64_t interval_ns,
+                    struct timer_setting *old)
 {
     struct process_timers *timers = &arch_process()->timers;
 
     SPIN_GUARD(&timers->lock);
     *old = setting_of(timer);
     if (!timer->process) /* another thread has deleted it meanwhile */
-        return;
+        return 0;
     stop(timer);
-    timer->goes_by_wall = deadline_is_wall(deadline);
-    timer->deadline_ns = timer->goes_by_wall ? deadline & ~DEADLINE_WALL : deadline;
-    timer->interval_ns = deadline ? interval_ns : 0;
+    if (timer->clock.is_cpu && clock_enter(timer))
+        return -ESRCH;
+    timer->goes_by_wall = is_absolute && timer->clock.is_wall;
+    timer->interval_ns = ns ? interval_ns : 0;
     timer->overrun = 0;
-    if (deadline)
+    if (ns) {
+        timer->deadline_ns = is_absolute ? ns : time_add(now_of_timer(timer), ns);
         arm(timer);
+    } else {
+        clock_leave(timer);
+    }
     timers->some_set = true;
+    return 0;
 }
 
 struct timer_setting posix_timer_get(struct posix_timer *timer)
@@ -236,9 +399,23 @@ struct timer_setting posix_timer_get(struct posix_timer *timer)
     return setting_of(timer);
 }
 
+void posix_timers_thread_end(struct thread *thread)
+{
+    struct process_timers *timers = &thread->process->timers;
+
+    SPIN_GUARD(&timers->lock);
+    LIST_EACH_SAFE(posix_timer, timer, &thread->cpu_timers) {
+        stop(timer);
+        timer->interval_ns = 0;
+    }
+    LIST_EACH(posix_timer, timer, &timers->of_cpus)
+        if (is_suspended(timer))
+            rearm(timer);
+}
+
 void posix_timers_end(struct process *process)
 {
-    for (unsigned i = 0; i <= POSIX_TIMERS_MAX; i++) {
+    for (unsigned i = 0; i < POSIX_TIMERS_MAX + PROCESS_TIMERS; i++) {
         SPIN_GUARD(&process->timers.lock);
         if (process->timers.all[i].process)
             stop(&process->timers.all[i]);

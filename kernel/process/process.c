@@ -296,11 +296,14 @@ static void instruction_describe(const struct process *process, uint64_t address
 static void origin_describe(const struct process *process, const struct signal_info *info, char *text,
                             size_t bytes)
 {
-    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && info->signal == SIGNAL_ALRM);
+    const uint64_t alarms = signal_bit(SIGNAL_ALRM) | signal_bit(SIGNAL_VTALRM) | signal_bit(SIGNAL_PROF);
+    bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && (alarms & signal_bit(info->signal)));
     const uint64_t rank = info->sender.pid - (uint64_t)PID_FIRST;
     const struct process *sender = rank < PROCESSES_MAX ? process_ended((unsigned)rank) : NULL;
 
-    if (is_timer)
+    if (is_timer && (info->signal == SIGNAL_XCPU || info->signal == SIGNAL_KILL))
+        format_text(text, bytes, ": it has used its CPU time (RLIMIT_CPU)");
+    else if (is_timer)
         format_text(text, bytes, ", from its own timer");
     else if (info->code > 0)
         format_text(text, bytes, ": a fault whose handler another thread has removed");

@@ -638,6 +638,48 @@ bool schedule_others_ready(void)
     return __atomic_load_n(&run_queue_here()->group->ready, __ATOMIC_RELAXED) != 0;
 }
 
+bool schedule_is_running(const struct thread *thread)
+{
+    struct cpu_group *group = cpu_group_lock(thread);
+    bool runs = thread->schedule.state == THREAD_RUNNING;
+
+    spin_unlock(&group->lock);
+    return runs;
+}
+
+static struct cpu_group *group_of(const struct process *process)
+{
+    return run_queue_of(cpu_mask_first(&process->cpus))->group;
+}
+
+unsigned schedule_busy(const struct process *process)
+{
+    struct cpu_group *group = group_of(process);
+
+    if (process->is_service) /* its threads run on any group's CPUs */
+        return process->thread_count;
+    SPIN_GUARD(&group->lock);
+    return cpu_mask_count(&group->cpus) - cpu_mask_count(&group->idle);
+}
+
+struct thread *schedule_running_after(const struct process *process, unsigned cpu)
+{
+    struct cpu_group *group = group_of(process);
+    struct thread *first = NULL;
+
+    SPIN_GUARD(&group->lock);
+    CPU_MASK_EACH(each, &group->cpus) {
+        struct thread *thread = run_queue_of((unsigned)each)->current;
+
+        if (!thread || thread->process != process || thread->schedule.state != THREAD_RUNNING)
+            continue;
+        if (each > cpu)
+            return thread;
+        first = first ? first : thread;
+    }
+    return first;
+}
+
 struct cpu_time schedule_cpu_time(unsigned cpu)
 {
     struct run_queue *queue = run_queue_of(cpu);

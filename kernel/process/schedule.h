@@ -50,6 +50,7 @@ enum {
 #define RANK_BACKGROUND (-1)
 #define RANK_LIFTED     100
 
+struct process;
 struct run_queue;
 struct thread;
 
@@ -189,6 +190,18 @@ void schedule_affinity_inherit(struct schedule_entry *entry, const struct thread
 /* Begins this CPU's window, or moves the end of an open one to a later time (service_window.c). Returns false
  * if none is open and no thread of the service is ready. In an interrupt, interrupts off, no locks held. */
 bool service_window_begin(uint64_t window_ns);
+
+/* ---- For timers of CPU time (posix_timer.c) ---- */
+
+/* Returns whether a thread runs, or was woken to. */
+bool schedule_is_running(const struct thread *thread);
+
+/* Returns on how many CPUs threads of a process run at most. */
+unsigned schedule_busy(const struct process *process);
+
+/* Returns the thread of a process that runs on the first of its CPUs after this one, in turns around them;
+ * NULL: none runs. The thread may leave its CPU at any time. */
+struct thread *schedule_running_after(const struct process *process, unsigned cpu);
 
 /* ---- For the network (net/idle.c) ---- */
 

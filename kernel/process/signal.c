@@ -150,13 +150,22 @@ static void retarget(struct process *process, uint64_t newly_blocked)
     }
 }
 
-/* Returns whether the thread has a signal to take. Reads without locks: see thread_has_pending_work. */
+/* Returns whether the thread has a signal to take, or its process is in a state. Reads without locks: see
+ * thread_has_pending_work. */
+static inline __attribute__((always_inline)) bool has_work(const struct thread *thread, const bool *state)
+{
+    return (takes(thread) & (thread->signals.pending.set | thread->process->signals.pending.set)) ||
+           thread->signals.is_forced || *state;
+}
+
 bool signal_is_pending(const struct thread *thread)
 {
-    const struct process_signals *signals = &thread->process->signals;
+    return has_work(thread, &thread->process->signals.stopped);
+}
 
-    return (takes(thread) & (thread->signals.pending.set | signals->pending.set)) ||
-           thread->signals.is_forced || signals->stopped;
+bool signal_return_is_slow(const struct thread *thread)
+{
+    return has_work(thread, &thread->process->signals.is_slow);
 }
 
 /* ---- Threads ---- */
@@ -186,6 +195,7 @@ static void sent_effect(struct process *process, int signal)
     process->signals.stop_taken = false;
     if (process->signals.stopped) {
         process->signals.stopped = false;
+        process->signals.is_slow = process->signals.timed;
         threads_notify(process);
     }
 }
@@ -203,11 +213,13 @@ static bool is_discarded(const struct process *process, const struct thread *thr
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
                 struct signal_entry *entry)
 {
-    struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
     bool is_queued = info->signal >= SIGNAL_REAL_TIME;
     uint64_t bit = signal_bit(info->signal);
 
     SPIN_GUARD(&process->signals.lock);
+    if (entry && entry->first && (takes(entry->first) & bit))
+        thread = entry->first;
+    struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
     sent_effect(process, info->signal);
     if (is_discarded(process, thread, info->signal) || (entry && entry->in))
         return 0;
@@ -224,6 +236,13 @@ int signal_send(struct process *process, struct thread *thread, const struct sig
     pending->set |= bit;
     recipient_notify(process, thread, bit);
     return 0;
+}
+
+void signals_timed_set(struct process *process, bool on)
+{
+    SPIN_GUARD(&process->signals.lock);
+    process->signals.timed = on;
+    process->signals.is_slow = on || process->signals.stopped;
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
@@ -310,6 +329,7 @@ bool signal_stop(struct process *process)
     SPIN_GUARD(&signals->lock);
     bool stops = signals->stop_taken;
     if (stops) {
+        signals->is_slow = true;
         __atomic_store_n(&signals->stopped, true, __ATOMIC_RELEASE);
         threads_notify(process);
     }

@@ -40,6 +40,7 @@ struct signal_entry {
     struct signal_pending *in; /* where it is pending; NULL: nowhere */
     struct posix_timer *timer; /* NULL: the entry is one of the pool */
     uint64_t setting;          /* the timer's setting when it expired */
+    struct thread *first;      /* the thread that gets it, unless it blocks it then; NULL: any */
     struct signal_info info;
 };
 
@@ -63,6 +64,8 @@ struct process_signals {
     struct signal_pending pending; /* for any thread that does not block them */
     bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
     bool stopped;       /* a signal has stopped the process: threads wait on their way back to the program */
+    bool timed;         /* timers of CPU time are set: threads bring their alarms in line (posix_timer.h) */
+    bool is_slow;       /* either of them: threads take the slow return path */
     unsigned pool_used; /* entries of the pool that have been in use so far */
     struct list_link *pool_free; /* entries of the pool that are free again */
     struct signal_entry pool[SIGNAL_ENTRIES];
@@ -100,6 +103,9 @@ void signal_thread_end(struct thread *thread);
  * -EAGAIN if a signal that queues does not fit any more; other kinds always do. */
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
                 struct signal_entry *entry);
+
+/* Sets process_signals.timed. */
+void signals_timed_set(struct process *process, bool on);
 
 /* Takes a timer's entry back. */
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);
@@ -145,6 +151,9 @@ bool signal_stop(struct process *process);
 
 /* Returns whether a signal is pending that this thread takes, or its process is stopped. */
 bool signal_is_pending(const struct thread *thread);
+
+/* Returns the same, or whether timers of CPU time are set. */
+bool signal_return_is_slow(const struct thread *thread);
 
 /* Takes a signal of `set` that is pending for the caller or its process, lowest number first; 0 if there is
  * none. */

@@ -270,6 +270,8 @@ _Noreturn void thread_exit(unsigned status)
     futex_locks_end(thread);
     if (thread_detach(thread))
         process_end();
+    if (process->signals.timed)
+        posix_timers_thread_end(thread);
     klog(thread_end, tid, status);
     if (clear_tid_address && !process->ending && !user_write(clear_tid_address, &zero, sizeof(zero)))
         futex_wake(clear_tid_address, 1, FUTEX_ANY);
@@ -277,6 +279,14 @@ _Noreturn void thread_exit(unsigned status)
 }
 
 /* ---- On the way back to the program ---- */
+
+/* Returns whether there is more to do, now that the thread has its CPU. */
+static bool work_remains(struct thread *thread)
+{
+    if (thread->process->signals.timed)
+        posix_timers_go_on(thread);
+    return signal_is_pending(thread);
+}
 
 void thread_slow_return(void *frame)
 {
@@ -287,7 +297,7 @@ void thread_slow_return(void *frame)
             thread_exit(process_exit_status(thread->process));
         signal_deliver(frame);
         schedule_return();
-    } while (thread->process->ending || signal_is_pending(thread));
+    } while (thread->process->ending || (signal_return_is_slow(thread) && work_remains(thread)));
 }
 
 /* ---- Pending work ---- */
@@ -309,7 +319,7 @@ void threads_notify(struct process *process)
 /* Returns whether the thread that runs here has to end, take a signal, or give way to others. */
 static inline __attribute__((always_inline)) bool others_are_due(const struct thread *thread)
 {
-    return thread->process->ending || signal_is_pending(thread) || schedule_is_due();
+    return thread->process->ending || signal_return_is_slow(thread) || schedule_is_due();
 }
 
 void thread_return_check(void)

@@ -46,6 +46,7 @@ struct thread {
     struct smart_timer sleep_timer;
     uint32_t events_seen[EVENT_LISTS]; /* event.c */
     struct thread_locks locks;
+    struct list cpu_timers; /* timers that are set and go by this thread's CPU time (posix_timer.h) */
     bool waits_for_network; /* net/idle.c */
     unsigned waits_on_cpu;  /* the CPU that it was on when that began */
 

@@ -8,6 +8,7 @@
 
 #include "fs/linux_files.h"
 #include "lib/linux_abi.h"
+#include "time/timespec.h"
 
 /* Files */
 #define DIRECTORY_READ_MAX 65536 /* most bytes of one getdents64 */
@@ -182,6 +183,21 @@ struct linux_sysinfo {
 #define CPU_CLOCK_SCHEDULED 2 /* as kind 0: user and system time */
 #define CLOCK_OF_DEVICE     3 /* the last three bits of a clock that a descriptor stands for */
 #define CLOCK_LAST_BITS     7
+
+/* Returns the negative number of a clock of CPU time that has another one, too, else the number itself. */
+static inline uint64_t cpu_clock_number(uint64_t clock)
+{
+    if ((uint32_t)clock != CLOCK_ID_PROCESS_CPU && (uint32_t)clock != CLOCK_ID_THREAD_CPU)
+        return clock;
+    return ~0ULL << CPU_CLOCK_ID_SHIFT | CPU_CLOCK_SCHEDULED |
+           ((uint32_t)clock == CLOCK_ID_THREAD_CPU ? CPU_CLOCK_OF_THREAD : 0);
+}
+
+/* Returns the pid or tid whose clock it is; 0: the caller's. */
+static inline uint32_t cpu_clock_id(uint64_t clock)
+{
+    return (uint32_t) ~((int32_t)clock >> CPU_CLOCK_ID_SHIFT);
+}
 
 struct linux_timeval {
     int64_t seconds, microseconds;

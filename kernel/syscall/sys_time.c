@@ -39,7 +39,7 @@ __attribute__((noinline)) int cpu_clock_read(uint64_t clock, uint64_t *ns)
     struct cpu_time time;
 
     if ((int32_t)clock >= 0 || kind > CPU_CLOCK_SCHEDULED ||
-        cpu_time_read((uint32_t) ~((int32_t)clock >> CPU_CLOCK_ID_SHIFT), clock & CPU_CLOCK_OF_THREAD, &time))
+        cpu_time_read(cpu_clock_id(clock), clock & CPU_CLOCK_OF_THREAD, &time))
         return -EINVAL;
     *ns = time.user_ns + (kind == CPU_CLOCK_USER ? 0 : time.system_ns);
     return 0;
@@ -179,6 +179,40 @@ static long sleep_resume(const uint64_t *words)
     return thread_interrupted_wait(sleep_resume, words);
 }
 
+/* Sleeps until a clock of CPU time has a time; continues when interrupted. Looks at the clock again when that
+ * can have come at the earliest, but at most 1,000 times a second. Words: the clock, the time, and where to
+ * write the time left, or 0. */
+static long cpu_sleep_resume(const uint64_t *words)
+{
+    uint64_t now_ns, wait_ns;
+
+    do {
+        if (cpu_clock_read(words[0], &now_ns))
+            return -ESRCH; /* its thread, or process, has ended */
+        if (now_ns >= words[1])
+            return 0;
+        wait_ns = (words[1] - now_ns) / (words[0] & CPU_CLOCK_OF_THREAD ? 1 : arch_cpu_count());
+        wait_ns = wait_ns > NS_PER_S / 1000 ? wait_ns : NS_PER_S / 1000;
+    } while (thread_sleep(NULL, time_add(clock_now_ns(), wait_ns)) != -EINTR);
+    if (words[2] && timespec_write(words[2], words[1] - now_ns))
+        return -EFAULT;
+    return thread_interrupted_wait(cpu_sleep_resume, words);
+}
+
+static long cpu_sleep(uint64_t clock, bool absolute, uint64_t request, uint64_t remainder)
+{
+    uint64_t now_ns, ns, id = cpu_clock_id(clock);
+
+    if (cpu_clock_read(clock, &now_ns) ||
+        ((clock & CPU_CLOCK_OF_THREAD) && (id == 0 || id == arch_thread()->tid))) /* it would stand still */
+        return -EINVAL;
+    int error = timespec_read(request, &ns);
+    if (error)
+        return error;
+    ns = absolute ? ns : time_add(now_ns, ns);
+    return cpu_sleep_resume((const uint64_t[RESUME_WORDS]){ clock, ns, absolute ? 0 : remainder });
+}
+
 long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint64_t remainder)
 {
     bool absolute = flags & TIMER_ABSOLUTE;
@@ -187,8 +221,11 @@ long sys_clock_nanosleep(uint64_t clock, uint64_t flags, uint64_t request, uint6
 
     clock = (uint32_t)clock;
     if (clock != CLOCK_ID_REALTIME && clock != CLOCK_ID_MONOTONIC && clock != CLOCK_ID_BOOTTIME &&
-        clock != CLOCK_ID_TAI)
+        clock != CLOCK_ID_TAI) {
+        if (clock == CLOCK_ID_PROCESS_CPU || (int32_t)clock < 0)
+            return cpu_sleep(cpu_clock_number(clock), absolute, request, remainder);
         return clock <= CLOCK_ID_BOOTTIME ? -EOPNOTSUPP : -EINVAL;
+    }
     error = timespec_read(request, &ns);
     if (!error)
         error = clock_read(clock, &now);

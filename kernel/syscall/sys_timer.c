@@ -10,8 +10,6 @@
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
-enum { ITIMER_REAL, ITIMER_VIRTUAL, ITIMER_PROF };
-
 /* ---- setitimer, alarm ---- */
 
 static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
@@ -31,51 +29,29 @@ static struct linux_itimerval itimerval_of(const struct timer_setting *setting)
                                      timeval_of(time_add(setting->left_ns, 999)) };
 }
 
-static uint64_t deadline_after(uint64_t ns)
-{
-    return ns ? time_add(clock_now_ns(), ns) : 0;
-}
-
-static int cpu_time_refuse(const char *name)
-{
-    return (int)syscall_refuse(REFUSAL_CPU_TIMERS, name,
-                               "CPU-time timers need a tick, which Tacet lacks; use ITIMER_REAL or "
-                               "CLOCK_MONOTONIC");
-}
-
-static int kind_check(uint64_t kind)
-{
-    if ((uint32_t)kind > ITIMER_PROF)
-        return -EINVAL;
-    return (uint32_t)kind == ITIMER_REAL ? 0 : cpu_time_refuse("setitimer");
-}
-
 long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
 {
     struct linux_itimerval value = { { 0, 0 }, { 0, 0 } };
     struct timer_setting old;
     uint64_t left_ns, interval_ns;
-    int error = kind_check(kind);
 
-    if (error)
-        return error;
+    if ((uint32_t)kind > TIMER_PROF)
+        return -EINVAL;
     if (new_value && user_read(&value, new_value, sizeof(value)))
         return -EFAULT;
     if (timeval_to_ns(&value.value, &left_ns) || timeval_to_ns(&value.interval, &interval_ns))
         return -EINVAL;
-    posix_timer_set(posix_timer_real(), deadline_after(left_ns), interval_ns, &old);
+    posix_timer_set(posix_timer_of_process((uint32_t)kind), left_ns, false, interval_ns, &old);
     value = itimerval_of(&old);
     return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
 }
 
 long sys_getitimer(uint64_t kind, uint64_t buffer)
 {
-    int error = kind_check(kind);
+    if ((uint32_t)kind > TIMER_PROF)
+        return -EINVAL;
 
-    if (error)
-        return error;
-
-    struct timer_setting setting = posix_timer_get(posix_timer_real());
+    struct timer_setting setting = posix_timer_get(posix_timer_of_process((uint32_t)kind));
     struct linux_itimerval value = itimerval_of(&setting);
     return user_write(buffer, &value, sizeof(value));
 }
@@ -84,37 +60,48 @@ long sys_alarm(uint64_t seconds)
 {
     struct timer_setting old;
 
-    posix_timer_set(posix_timer_real(), deadline_after((uint32_t)seconds * NS_PER_S), 0, &old);
+    posix_timer_set(posix_timer_of_process(TIMER_REAL), (uint32_t)seconds * NS_PER_S, false, 0, &old);
     uint64_t left_s = (old.left_ns + NS_PER_S / 2) / NS_PER_S; /* as Linux: rounded, but never to 0 */
     return old.left_ns && !left_s ? 1 : (long)left_s;
 }
 
 /* ---- timer_create, timer_settime, … ---- */
 
-static int clock_check(uint64_t clock)
+/* Finds what a timer goes by: a clock of the node, or one of CPU time of the caller's process. */
+static int clock_find(uint64_t clock, struct timer_clock *found)
 {
     uint64_t ns;
 
+    *found = (struct timer_clock){ .is_wall = (uint32_t)clock == CLOCK_ID_REALTIME };
     switch ((uint32_t)clock) {
     case CLOCK_ID_REALTIME:
     case CLOCK_ID_MONOTONIC:
     case CLOCK_ID_BOOTTIME:
         return 0;
-    case CLOCK_ID_PROCESS_CPU:
-    case CLOCK_ID_THREAD_CPU:
-        return cpu_time_refuse("timer_create");
-    default:
-        if ((int32_t)clock < 0 && (clock & CLOCK_LAST_BITS) == CLOCK_OF_DEVICE)
-            return -EOPNOTSUPP;
-        return cpu_clock_read(clock, &ns) ? -EINVAL : cpu_time_refuse("timer_create");
     }
+    clock = cpu_clock_number(clock);
+    if ((int32_t)clock < 0 && (clock & CLOCK_LAST_BITS) == CLOCK_OF_DEVICE)
+        return -EOPNOTSUPP;
+    if (cpu_clock_read(clock, &ns))
+        return -EINVAL;
+
+    uint32_t id = cpu_clock_id(clock);
+    found->is_cpu = true;
+    found->is_user = (clock & CPU_CLOCK_KIND) == CPU_CLOCK_USER;
+    if (clock & CPU_CLOCK_OF_THREAD)
+        found->tid = id ? id : arch_thread()->tid;
+    else if (id && id != arch_process()->pid)
+        return (int)syscall_refuse(REFUSAL_CPU_TIMERS, "timer_create",
+                                   "another rank's CPU time has no timers");
+    return 0;
 }
 
 long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_address)
 {
     struct linux_sigevent event = { .signal = SIGNAL_ALRM, .notify = SIGEV_SIGNAL };
     struct process *process = arch_process();
-    int error = clock_check(clock);
+    struct timer_clock goes_by;
+    int error = clock_find(clock, &goes_by);
     bool silent;
 
     if (error)
@@ -130,9 +117,9 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
         (!event.tid || thread_tid_from(process, (uint32_t)event.tid) != (uint32_t)event.tid))
         return -EINVAL;
 
-    int id = posix_timer_create(silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
-                                event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent,
-                                (uint32_t)clock == CLOCK_ID_REALTIME);
+    int id =
+        posix_timer_create(&goes_by, silent ? SIGNAL_ALRM : event.signal, event_address ? &event.value : NULL,
+                           event.notify == SIGEV_THREAD_ID ? (uint32_t)event.tid : 0, silent);
     if (id < 0) {
         process_report(REFUSAL_TIMERS, " wants more than %u timers: timer_create answers EAGAIN",
                        POSIX_TIMERS_MAX);
@@ -166,11 +153,8 @@ long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t
         return -EFAULT;
     if (timespec_to_ns(&value.value, &ns) || timespec_to_ns(&value.interval, &interval_ns) || !timer)
         return -EINVAL;
-    if (ns && (flags & TIMER_ABSOLUTE) && timer->is_wall)
-        ns = deadline_by(DEADLINE_WALL, ns);
-    else if (!(flags & TIMER_ABSOLUTE))
-        ns = deadline_after(ns);
-    posix_timer_set(timer, ns, interval_ns, &old);
+    if (posix_timer_set(timer, ns, flags & TIMER_ABSOLUTE, interval_ns, &old))
+        return -ESRCH;
     value = itimerspec_of(&old);
     return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
 }

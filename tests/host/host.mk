@@ -41,7 +41,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
 ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
-               beat_command log_page clock
+               beat_command log_page clock cpu_timers
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c
@@ -101,6 +101,7 @@ welcomes_sources := $(addprefix service/conductor/,welcomes.c registry.c) kernel
 commands_sources := service/conductor/commands.c
 json_sources := service/lib/json.c
 global_clock_sources := kernel/beat/global_clock.c
+cpu_timers_sources :=
 clock_sources := kernel/time/clock.c kernel/beat/global_clock.c
 nettick_sources := $(addprefix kernel/beat/,nettick.c node_keys.c key_frame.c command.c welcome.c \
                      beat_frame.c answer_frame.c \

@@ -552,11 +552,13 @@ static timer_t timers[OBJECTS];
 
 static void timers_make(struct thread *t, unsigned object)
 {
+    static const clockid_t clocks[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_PROCESS_CPUTIME_ID,
+                                        CLOCK_THREAD_CPUTIME_ID };
     struct sigevent event = { .sigev_notify = below(t, 2) ? SIGEV_NONE : SIGEV_SIGNAL,
                               .sigev_signo = SIGUSR2 };
     timer_t made;
 
-    if (timer_create(below(t, 2) ? CLOCK_MONOTONIC : CLOCK_REALTIME, &event, &made))
+    if (timer_create(clocks[below(t, 4)], &event, &made))
         return;
     timer_t before = __atomic_exchange_n(&timers[object], made, __ATOMIC_SEQ_CST);
     if (before)
@@ -571,7 +573,7 @@ static long timers_act(struct thread *t)
     const struct itimerval turn = { .it_value.tv_usec = 1 + below(t, 500) };
     struct itimerspec left;
 
-    switch (below(t, 6)) {
+    switch (below(t, 7)) {
     case 0:
     case 1:
         return timer ? timer_settime(timer, 0, &soon, &left) : -1;
@@ -580,7 +582,9 @@ static long timers_act(struct thread *t)
     case 3:
         return timer ? timer_getoverrun(timer) : -1;
     case 4:
-        return setitimer(ITIMER_REAL, &turn, NULL);
+        return setitimer((int)below(t, 3), &turn, NULL);
+    case 5:
+        return clock_nanosleep(CLOCK_PROCESS_CPUTIME_ID, 0, &moment, NULL);
     default:
         return clock_nanosleep(CLOCK_MONOTONIC, 0, &moment, NULL);
     }
@@ -1002,7 +1006,7 @@ static void options_take(int count, char **words_given)
 int main(int count, char **words_given)
 {
     const struct sigaction action = { .sa_handler = nothing, .sa_flags = SA_RESTART };
-    const int numbers[] = { SIGUSR1, SIGUSR2, SIGRTMIN, SIGRTMIN + 1, SIGALRM };
+    const int numbers[] = { SIGUSR1, SIGUSR2, SIGRTMIN, SIGRTMIN + 1, SIGALRM, SIGPROF, SIGVTALRM };
 
     options_take(count, words_given);
     signal(SIGPIPE, SIG_IGN);

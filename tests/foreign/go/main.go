@@ -4,7 +4,7 @@
 // timers, signals, threads of a goroutine's own, HTTP. Each part prints the same on every machine, whatever
 // GOMAXPROCS is, and ends the program with 1 if a check has failed:
 //
-//	go goroutines | channels | garbage | timers | signals | threads | files | all
+//	go goroutines | channels | garbage | timers | signals | threads | files | profile | all
 //	go network          HTTP and datagrams over loopback
 //	go serve ADDRESS    an HTTP server, until it is killed
 //	go exchange URL     clients of such a server
@@ -44,6 +44,7 @@ func main() {
 		{"signals", signals},
 		{"threads", threads},
 		{"files", files},
+		{"profile", profile},
 	}
 	chosen := "all"
 	if len(os.Args) > 1 {

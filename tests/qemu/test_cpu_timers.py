@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Timers of CPU time, as profilers use them: tests/programs/profiled.c. Interrupts are compared under a
+deterministic clock; which thread gets a signal, and that none is early, at any speed."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Run
+from test_sharing import EXACT, expect_kept, run
+
+CPUS = pytest.mark.parametrize("cpus", [1, 3])
+
+
+def test_a_timer_of_cpu_time_costs_the_interrupts_of_its_signals_alone(tacet: Run) -> None:
+    expect_kept(run(tacet, "profiled.musl", "silent", **EXACT))
+
+
+def test_a_process_that_sleeps_is_interrupted_once_at_most(tacet: Run) -> None:
+    expect_kept(run(tacet, "profiled.musl", "asleep", **EXACT))
+
+
+@CPUS
+def test_the_threads_that_compute_get_the_profiler_s_signals_in_turns(cpus: int, tacet: Run) -> None:
+    expect_kept(run(tacet, "profiled.musl", "shares", cpus=cpus, options="rotation=1ms"))
+
+
+@CPUS
+def test_each_thread_gets_the_signals_of_its_own_cpu_time(cpus: int, tacet: Run) -> None:
+    expect_kept(run(tacet, "profiled.musl", "own", "60", cpus=cpus, options="rotation=1ms"))
+
+
+@CPUS
+def test_a_thread_that_ends_takes_its_timers_with_it(cpus: int, tacet: Run) -> None:
+    expect_kept(run(tacet, "profiled.musl", "ends", "60", cpus=cpus, time_limit=120))
