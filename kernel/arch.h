@@ -308,7 +308,8 @@ bool arch_huge_pages(void);
 struct arch_space {
     uint64_t root;
     struct page_pool *pages;
-    struct cpu_mask cpus; /* CPUs on which it is active */
+    struct cpu_mask cpus; /* CPUs on which it, or a space that links it, is active */
+    bool is_linked;       /* for arch_link: never active itself */
 };
 
 int arch_space_create(struct arch_space *space, struct page_pool *pages);
@@ -364,6 +365,15 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
 
 /* Changes the rights of what is mapped in the range. */
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights);
+
+/* Links [0, bytes) of a tree that is_linked into `space` at `address`, a multiple of arch_link_span(bytes),
+ * in whole spans, in which nothing may be mapped: both have these tables from now on, and what is changed in
+ * the tree changes in every space that links it. The caller sees to it that no other function above meets an
+ * address of these spans, and that pages of the tree are smaller than a span. -ENOMEM (nothing is linked
+ * then). arch_unlink undoes it. */
+uint64_t arch_link_span(uint64_t bytes);
+int arch_link(struct arch_space *space, uint64_t address, struct arch_space *tree, uint64_t bytes);
+void arch_unlink(struct arch_space *space, uint64_t address, uint64_t bytes);
 
 /* Zeroes the memory attached to [address, address + bytes), whatever the program's rights to it; any
  * alignment. Returns how many bytes that were. */

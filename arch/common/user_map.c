@@ -42,7 +42,7 @@ static void tlb_batch_add(struct tlb_batch *batch, uint64_t address)
 {
     if (batch->count < TLB_BATCH_PAGES)
         batch->addresses[batch->count] = address;
-    batch->count++;
+    batch->count += batch->space->is_linked ? TLB_BATCH_PAGES + 1 : 1; /* it has other addresses where used */
 }
 
 static void tlb_flush_here(void *context)
@@ -111,9 +111,10 @@ static uint64_t *leaf_create(struct arch_space *space, uint64_t address, int lev
         if (entry_get(below))
             return NULL;
     }
-    struct tlb_batch batch = { .space = space, .count = 1, .addresses = { address } };
+    struct tlb_batch batch = { .space = space };
     uint64_t table = entry_get(entry) & PTE_ADDRESS;
     entry_set(entry, 0);
+    tlb_batch_add(&batch, address);
     tlb_batch_flush(&batch);
     table_free(space->pages, table, level - 1);
     return entry;
@@ -307,6 +308,48 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
     leaves_visit(space, address, address + bytes, leaf_unlink, &batch);
     tlb_batch_flush(&batch);
     leaves_visit(space, address, address + bytes, leaf_move, &move);
+}
+
+/* ---- Tables in several spaces ---- */
+
+/* Returns the level of the entries by which a tree of so many bytes is linked. */
+static int link_level(uint64_t bytes)
+{
+    return bytes < level_bytes(LEVEL_HUGE) ? LEVEL_HUGE : LEVEL_ROOT;
+}
+
+uint64_t arch_link_span(uint64_t bytes)
+{
+    return level_bytes(link_level(bytes));
+}
+
+int arch_link(struct arch_space *space, uint64_t address, struct arch_space *tree, uint64_t bytes)
+{
+    const int level = link_level(bytes);
+
+    for (uint64_t done = 0; done < bytes; done += level_bytes(level)) {
+        uint64_t *table = entry_create(tree->root, done, level - 1, USER_TABLE_BITS, tree->pages);
+        uint64_t *entry = table ? leaf_create(space, address + done, level) : NULL;
+
+        if (!entry) {
+            arch_unlink(space, address, done);
+            return -ENOMEM;
+        }
+        entry_set(entry, entry_get(entry_create(tree->root, done, level, USER_TABLE_BITS, tree->pages)));
+    }
+    return 0;
+}
+
+void arch_unlink(struct arch_space *space, uint64_t address, uint64_t bytes)
+{
+    struct tlb_batch batch = { .space = space };
+    const int level = link_level(bytes);
+
+    for (uint64_t done = 0; done < bytes; done += level_bytes(level)) {
+        entry_set(entry_create(space->root, address + done, level, USER_TABLE_BITS, space->pages), 0);
+        batch.count = TLB_BATCH_PAGES + 1;
+    }
+    tlb_batch_flush(&batch);
 }
 
 /* ---- Rights ---- */

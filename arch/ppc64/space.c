@@ -102,7 +102,7 @@ void arch_space_deactivate(struct arch_space *space)
 
 void space_flush_here(const struct arch_space *space)
 {
-    (void)space; /* which is this CPU's */
+    (void)space; /* this CPU's, or linked into that */
     process_flush();
 }
 

@@ -64,7 +64,8 @@ void arch_space_deactivate(struct arch_space *space)
 
 void space_flush_here(const struct arch_space *space)
 {
-    cpu_tables_set(space->root);
+    (void)space; /* this CPU's, or linked into that */
+    cpu_tables_set(cpu_tables());
 }
 
 void space_flush_page_here(const struct arch_space *space, uint64_t address)

@@ -50,6 +50,16 @@ static uint64_t bytes_read(const struct command_line *line, const char *name, ui
     return bytes;
 }
 
+/* Reads execstack=off, or execstack=on, which is the default. */
+static bool stack_is_data_read(const struct command_line *line)
+{
+    const char *text = command_line_option(line, "execstack");
+
+    if (text && strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
+        node_stop(STOP_BAD_INPUT, "execstack=%s: it can be on (for programs that ask for it) or off", text);
+    return text && strcmp(text, "off") == 0;
+}
+
 static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
 {
     const char *text = command_line_option(line, "ranks");
@@ -91,6 +101,7 @@ static void service_read(const struct command_line *line)
         .argument_count = count,
         .environment = environment,
         .stack_bytes = SERVICE_STACK_BYTES,
+        .stack_is_data = job.program.stack_is_data,
     };
     job.service_policy = POLICY_IDLE;
     if (policy && strcmp(policy, "other") == 0)
@@ -119,6 +130,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
         .argument_count = line->argument_count + 1,
         .environment = environment,
         .stack_bytes = bytes_read(line, "stack", STACK_BYTES_MIN, STACK_BYTES_MAX, STACK_BYTES_DEFAULT),
+        .stack_is_data = stack_is_data_read(line),
     };
     arguments[0] = name ? name : job.program.path;
     memcpy(&arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));

@@ -255,12 +255,13 @@ static int stack_build(struct process *process, const struct program *program, c
 
 static int stack_map(struct process *process, uint64_t bytes, struct message *why)
 {
+    const unsigned rights = RIGHT_READ | RIGHT_WRITE | (process->vm.executable_stacks ? RIGHT_EXECUTE : 0u);
     uint64_t low, guard;
 
     bytes = (bytes + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
     low = STACK_TOP - bytes;
     guard = low - STACK_GUARD;
-    if (vm_map(&process->vm, &low, bytes, RIGHT_READ | RIGHT_WRITE, VM_FIXED | VM_NO_REPLACE, "[stack]") ||
+    if (vm_map(&process->vm, &low, bytes, rights, VM_FIXED | VM_NO_REPLACE | VM_STACK, "[stack]") ||
         vm_map(&process->vm, &guard, STACK_GUARD, 0, VM_FIXED | VM_NO_REPLACE, "[stack guard]"))
         return message_set(why, -ENOMEM,
                            "no memory for a stack of %lu KiB: %lu KiB are free; make it smaller with "
@@ -280,6 +281,16 @@ struct loader {
     struct stack_builder stack;
 };
 
+int program_stack_check(const struct program *program, const struct elf_image *image, struct message *why)
+{
+    if (!image->executable_stack || !program->stack_is_data)
+        return 0;
+    return message_set(why, -ENOEXEC,
+                       "%s: ELF: asks for an executable stack, which execstack=off refuses; link with "
+                       "-z noexecstack and without nested functions",
+                       program->path);
+}
+
 static int image_load(struct process *process, const struct program *program, struct loader *loader,
                       uint64_t *entry, uint64_t *stack, struct message *why)
 {
@@ -291,6 +302,10 @@ static int image_load(struct process *process, const struct program *program, st
 
     if (error)
         return message_set(why, error, "%s: %s", name, fault.text);
+    error = program_stack_check(program, image, why);
+    if (error)
+        return error;
+    vm->executable_stacks = image->executable_stack;
 
     uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;
     if (base + image->high > ARCH_MMAP_BASE)

@@ -28,11 +28,15 @@ struct program {
     unsigned rank_name_count;
     unsigned rank;
     uint64_t stack_bytes;
+    bool stack_is_data; /* execstack=off: refused if its file asks for an executable one */
 };
 
 /* Loads it into this CPU's process, whose address space must be active: segments with their rights, and a
  * stack with arguments, environment and auxiliary vector. -ENOEXEC, -ENOMEM, -E2BIG with `why`. */
 int program_load(struct process *process, const struct program *program, uint64_t *entry, uint64_t *stack,
                  struct message *why);
+
+/* Refuses a program whose file asks for an executable stack if it may not have one: -ENOEXEC with `why`. */
+int program_stack_check(const struct program *program, const struct elf_image *image, struct message *why);
 
 #endif

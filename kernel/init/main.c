@@ -37,6 +37,7 @@ static const char *const known_options[] = {
     "cwd",
     "end",
     "env",
+    "execstack",
     "idle",
     "ip",
     "ip_wait",

@@ -248,11 +248,7 @@ static int take_program_header(const struct file *file, unsigned index, struct e
         return message_set(why, -ENOEXEC,
                            "ELF: a dynamic program, which needs an interpreter; link with -static");
     case SEGMENT_STACK:
-        if (header.flags & FLAG_EXECUTE)
-            return message_set(
-                why, -ENOEXEC,
-                "ELF: asks for an executable stack; link with -z noexecstack and without nested "
-                "functions");
+        out->executable_stack = header.flags & FLAG_EXECUTE;
         return 0;
     default:
         return 0;

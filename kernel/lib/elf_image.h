@@ -39,6 +39,7 @@ struct elf_image {
     uint64_t headers_address; /* of the program headers in memory (AT_PHDR), as linked; 0 if no segment
                                  holds them */
     uint16_t header_bytes, header_count;
+    bool executable_stack; /* PT_GNU_STACK asks for it; without that header a stack is not, as on Linux */
 };
 
 /* Checks `file` as a program for ELF machine number `machine` whose addresses must lie in [0, address_limit).
@@ -46,8 +47,8 @@ struct elf_image {
  * big-endian, another machine (named), dynamic (needs an interpreter: link with -static), an object or core
  * file, truncated (where), no loadable segment, segments that overlap, wrap, exceed the limit, are writable
  * and executable at once, have file_bytes > memory_bytes or a misaligned address; an entry outside of
- * executable segments; an executable stack; page zero used by a program that is not
- * position-independent. Segments of no bytes are skipped. */
+ * executable segments; page zero used by a program that is not position-independent. Segments of no bytes are
+ * skipped. */
 int elf_parse(const void *file, uint64_t bytes, uint16_t machine, uint64_t address_limit,
               struct elf_image *out, struct message *why);
 

@@ -109,17 +109,25 @@ static void use_end(struct shared_memory *object)
 
 /* ---- Runs; with the object's lock ---- */
 
-/* Finds the memory at `offset`: returns how many bytes of it are contiguous, at most `bytes`; 0 at or above
- * the capacity. */
-static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes, void **memory)
+uint64_t shared_memory_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes,
+                          uint64_t *physical)
 {
     if (offset >= object->capacity)
         return 0;
 
     const struct run *run = avl_below(object->runs, offset + 1);
     uint64_t into = offset - run->node.key;
-    *memory = arch_physical(run->physical + into);
+    *physical = run->physical + into;
     return smaller(bytes, run->bytes - into);
+}
+
+static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes, void **memory)
+{
+    uint64_t physical, found = shared_memory_at(object, offset, bytes, &physical);
+
+    if (found)
+        *memory = arch_physical(physical);
+    return found;
 }
 
 /* Appends memory. `spare` is a page for more runs or NULL. Returns whether it was used. */
@@ -186,12 +194,8 @@ static void range_zero(struct shared_memory *object, uint64_t start, uint64_t en
 
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical)
 {
-    void *memory = NULL;
-
     SPIN_GUARD(&object->lock);
-    uint64_t found = run_at(object, offset, page_up(bytes), &memory);
-    *physical = found ? arch_physical_of(memory) : PAGE_POOL_NONE;
-    return found;
+    return shared_memory_at(object, offset, page_up(bytes), physical);
 }
 
 /* ---- Reclaim; with no lock ---- */
@@ -285,6 +289,15 @@ static int capacity_reserve(struct shared_memory *object, struct page_pool *paye
     }
 }
 
+/* Sets the size, after what its mappings show. With the object's lock. A growth of a piece, which may cross a
+ * large page's bound, takes two steps. */
+static void bytes_set(struct shared_memory *object, uint64_t bytes)
+{
+    if (shared_views_step(object, bytes))
+        shared_views_step(object, bytes);
+    object->bytes = bytes;
+}
+
 /* Makes the object larger; all of it is backed already. Grows in pieces if old bytes may be in the new part.
  * If another thread cuts it meanwhile, stops, as if the cut came after. */
 static void size_raise(struct shared_memory *object, uint64_t bytes)
@@ -298,7 +311,7 @@ static void size_raise(struct shared_memory *object, uint64_t bytes)
         reached = object->tail_dirty ? smaller(bytes, size + SHARED_MEMORY_PIECE) : bytes;
         if (object->tail_dirty)
             range_zero(object, size, reached);
-        object->bytes = reached;
+        bytes_set(object, reached);
     }
 }
 
@@ -325,9 +338,10 @@ static void size_cut(struct shared_memory *object, uint64_t bytes)
     if (bytes < old) {
         range_zero(object, bytes, smaller(page_up(bytes), old));
         object->tail_dirty = true;
-        object->bytes = bytes;
+        bytes_set(object, bytes);
     }
     spin_unlock(&object->lock);
+    shared_views_update(object);
     pieces_zero(object, bytes, end, true);
 }
 
@@ -399,7 +413,7 @@ static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64
         got = user_read_partial(memory, buffer + done, part);
     }
     if (done > 0 && at + done > size)
-        object->bytes = size = at + done;
+        bytes_set(object, size = at + done);
     if (done < bytes) /* a failed part may have been copied in part: growth must not show it */
         range_zero(object, at + done > size ? at + done : size, at + bytes);
     return got < 0 && done == 0 ? got : (int64_t)done;

@@ -7,21 +7,22 @@
  * demand paging: every byte below the size is backed. `capacity`, a multiple of the page, is what is backed;
  * it is larger than the size only by the rest of the last page, by what was reserved, or for as long as
  * memory above the end of a file that has shrunk is in use. The rest of the size's last page is zero, unless
- * a mapping wrote there.
+ * a mapping wrote there. What mappings show ends with the size's last page, too (shared_view.h).
  *
  * References (put) keep an object alive: those of a name, of an open file, of an area that maps it. Uses
  * keep its memory in place: mappings (map_get, map_put) and copies in progress. No memory of an object in use
  * is freed, and an object grows at its end only; so a run stays valid for as long as it is used.
  *
- * Locks: an object's own may be taken under a vm's, and is a leaf. No memory is allocated or freed under it,
- * and no more than SHARED_MEMORY_PIECE bytes are zeroed or copied. shared_memory_reclaim frees what this
- * CPU's last put left. Call it once no lock is held, and before waiting for anything. It, create, size,
- * clear, read, write and claims are called with no lock held.
+ * Locks: an object's own may be taken under a vm's; under it, only a page pool's. Nothing but page tables is
+ * allocated under it, and no more than SHARED_MEMORY_PIECE bytes are zeroed or copied. shared_memory_reclaim
+ * frees what this CPU's last put left. Call it once no lock is held, and before waiting for anything. It,
+ * create, size, clear, read, write and claims are called with no lock held.
  */
 #ifndef TACET_SHARED_MEMORY_H
 #define TACET_SHARED_MEMORY_H
 
 #include "lib/avl.h"
+#include "mm/shared_view.h"
 #include "smp/spinlock.h"
 #include <stdbool.h>
 #include <stdint.h>
@@ -43,6 +44,7 @@ struct shared_memory {
     struct avl_node *runs;   /* by offset */
     struct run_page *last;   /* last of the pages that hold the runs */
     struct shared_memory *next_idle;
+    struct shared_view views[SHARED_VIEWS_MAX];
 };
 
 /* Creates an empty object with one reference; its own memory comes from `owner`. Returns NULL if that has
@@ -59,6 +61,11 @@ void shared_memory_map_put(struct shared_memory *object);
 /* Finds the physical memory at `offset`, a multiple of the page: returns how many bytes of it are contiguous,
  * at most `bytes` rounded up to pages, and sets *physical; 0 at or above the capacity. */
 uint64_t shared_memory_run(struct shared_memory *object, uint64_t offset, uint64_t bytes, uint64_t *physical);
+
+/* Does the same, with the object's lock, for any `offset` and `bytes`; *physical is set unless it returns 0.
+ */
+uint64_t shared_memory_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes,
+                          uint64_t *physical);
 
 /* Sets the size. Growth is backed by zeroed memory of `payer` before this returns; what is cut off is zeroed,
  * and freed unless it is in use. -ENOSPC if `payer` has too little memory; nothing is changed then. */

@@ -7,9 +7,9 @@
 #include "lib/kstring.h"
 #include "mm/vm_internal.h"
 
-int vm_create(struct vm *vm, struct page_pool *pages)
+int vm_create(struct vm *vm, struct page_pool *pages, const struct cpu_mask *cpus)
 {
-    *vm = (struct vm){ .pages = pages, .limit_bytes = UINT64_MAX };
+    *vm = (struct vm){ .pages = pages, .cpus = cpus, .limit_bytes = UINT64_MAX };
     return arch_space_create(&vm->space, pages);
 }
 
@@ -24,10 +24,22 @@ void vm_unlock(struct vm *vm)
 
 /* ---- Ranges ---- */
 
+/* Gives the area around `address` tables of its own. One that begins there is not concerned. */
+static int view_leave_at(struct vm *vm, uint64_t address)
+{
+    struct vm_area *area = area_find(vm, address);
+
+    return area && area->start < address ? view_leave(vm, area) : 0;
+}
+
 int range_isolate(struct vm *vm, uint64_t start, uint64_t end)
 {
     int error = areas_reserve(vm, 2);
 
+    if (!error)
+        error = view_leave_at(vm, start);
+    if (!error)
+        error = view_leave_at(vm, end);
     if (!error)
         error = arch_split(&vm->space, start);
     if (!error)
@@ -51,6 +63,9 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
     struct arch_hole hole = range_hole(vm, start, end);
     const uint64_t high = hole.high;
 
+    for (struct vm_area *area = area_above(vm, start); vm->views && area && area->start < end;
+         area = area_next(vm, area))
+        view_unlink(vm, area);
     for (const struct vm_area *area = area_above(vm, start), *next; area && area->start < end; area = next) {
         const struct vm_area *last = area;
 
@@ -95,7 +110,8 @@ int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed)
 }
 
 /* Sets *address to the place of a mapping: *address itself if VM_FIXED or free, else a gap with room. */
-static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, unsigned flags)
+static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm_area *model,
+                        unsigned flags)
 {
     if (flags & VM_FIXED) {
         if (!range_valid(*address, bytes))
@@ -103,7 +119,10 @@ static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, 
         return (flags & VM_NO_REPLACE) && !range_free(vm, *address, *address + bytes) ? -EEXIST : 0;
     }
     *address = page_down(*address);
-    if (!range_valid(*address, bytes) || !range_free(vm, *address, *address + bytes))
+    if (range_valid(*address, bytes) && range_free(vm, *address, *address + bytes))
+        return 0;
+    *address = model->object ? view_place(vm, model->offset, bytes) : 0;
+    if (!*address)
         *address = gap_find(vm, ARCH_MMAP_BASE, bytes);
     return *address ? 0 : -ENOMEM;
 }
@@ -117,7 +136,7 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
         return bytes ? -ENOMEM : -EINVAL;
     bytes = page_up(bytes);
     area.start = *address;
-    error = place_choose(vm, &area.start, bytes, flags);
+    error = place_choose(vm, &area.start, bytes, model, flags);
     if (error)
         return error;
     area.end = area.start + bytes;
@@ -125,7 +144,9 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
 
     if (!limit_allows(vm, own_bytes))
         return -ENOMEM;
-    error = areas_reserve(vm, 3);
+    error = views_leave_around(vm, area.start, area.end);
+    if (!error)
+        error = areas_reserve(vm, 3);
     if (!error && (flags & VM_FIXED) && !range_free(vm, area.start, area.end))
         error = range_replace(vm, area.start, area.end,
                               own_bytes + (area.rights ? tables_bytes_max(area.start, area.end) : 0));
@@ -134,7 +155,8 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
     if (error)
         return error;
     areas_insert(vm, &area); /* first, because a mapped object keeps its memory in place */
-    if (area.rights && (error = range_back(vm, area.start, area.end, &area, area.rights))) {
+    const bool linked = area.rights && area.object && view_link(vm, area_find(vm, area.start));
+    if (area.rights && !linked && (error = range_back(vm, area.start, area.end, &area, area.rights))) {
         range_unmap(vm, area.start, area.end);
         return error;
     }
@@ -143,13 +165,23 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
     return 0;
 }
 
+/* Returns whether W^X forbids these rights. */
+static bool rights_exclude(const struct vm_area *area, unsigned rights)
+{
+    return (rights & RIGHT_WRITE) && (rights & RIGHT_EXECUTE) && !area->stack;
+}
+
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
            const char *name)
 {
-    const struct vm_area model = {
-        .rights = rights, .read_only = flags & VM_READ_ONLY, .of_file = flags & VM_OF_FILE, .name = name
-    };
+    const struct vm_area model = { .rights = rights,
+                                   .read_only = flags & VM_READ_ONLY,
+                                   .of_file = flags & VM_OF_FILE,
+                                   .stack = (flags & VM_STACK) && vm->executable_stacks,
+                                   .name = name };
 
+    if (rights_exclude(&model, rights))
+        return -EACCES;
     VM_GUARD(vm);
     return map_locked(vm, address, bytes, &model, flags);
 }
@@ -217,7 +249,7 @@ static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsig
 {
     for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
          area = area_next(vm, area))
-        if ((area->read_only && (rights & RIGHT_WRITE)) ||
+        if (rights_exclude(area, rights) || (area->read_only && (rights & RIGHT_WRITE)) ||
             (area->foreign && (rights & ~(unsigned)RIGHT_READ)))
             return -EACCES;
     return 0;
@@ -251,6 +283,9 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
     if (error)
         return error;
     error = range_isolate(vm, address, end);
+    for (struct vm_area *area = area_above(vm, address); vm->views && area && area->start < end && !error;
+         area = area_next(vm, area))
+        error = view_leave(vm, area);
     if (!error && rights)
         error = range_back_all(vm, address, end, rights);
     if (!error) {
@@ -402,19 +437,23 @@ struct vm_sums vm_sum(struct vm *vm)
     return sums;
 }
 
-bool vm_beyond_object(struct vm *vm, uint64_t address)
+unsigned vm_beyond_object(struct vm *vm, uint64_t address)
 {
-    bool attached = true;
-
     VM_GUARD(vm);
     const struct vm_area *area = area_find(vm, address);
-    if (area && area->object && area->rights)
-        arch_attached_run(&vm->space, page_down(address), ARCH_PAGE, &attached);
-    return !attached;
+    if (!area || !area->object || !area->rights || arch_space_allows(&vm->space, address, RIGHT_READ))
+        return 0;
+    if (area->offset + (address - area->start) >=
+        page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED)))
+        return VM_BEYOND_END;
+    return area->view ? VM_BEYOND_TABLES : VM_BEYOND_COPY;
 }
 
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights)
 {
     VM_GUARD(vm);
+    const struct vm_area *area = area_find(vm, address);
+    if (area && area->view)
+        shared_views_update(area->object);
     return arch_space_allows(&vm->space, address, rights);
 }

@@ -39,11 +39,13 @@ struct vm_area {
     unsigned rights;  /* bits of enum memory_rights */
     bool of_file;     /* began as a copy of a file: MADV_DONTNEED cannot restore it */
     bool read_only;   /* may never be given the right to write */
+    bool stack;       /* may be writable and executable at once */
     bool foreign;     /* maps the kernel's pages (counters): never freed to the slice */
     const char *name; /* "" for anonymous memory; "[heap]", "[stack]", the program's path */
     struct shared_memory
         *object;     /* the object whose pages it maps, with a reference; NULL: it maps pages of the slice */
     uint64_t offset; /* offset of `start` in the object */
+    struct shared_view *view; /* the object's tables that it links; NULL: it has its own, as all others */
     uint64_t lowest, highest; /* where its subtree begins and ends */
     uint64_t gaps[VM_GAPS];   /* the largest gap in its subtree, from an aligned address on */
 };
@@ -52,12 +54,15 @@ struct vm {
     struct spinlock lock;
     struct arch_space space;
     struct page_pool *pages;
+    const struct cpu_mask *cpus;           /* the rank's */
     struct avl_node *areas;                /* disjoint; adjacent ones that are alike are coalesced */
     struct area_page *area_page;           /* the page in which the next descriptor is allocated */
     unsigned area_page_count, spare_areas; /* pages of descriptors; unused ones in them */
     uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;
     uint64_t limit_bytes; /* most that the slice may have allocated when memory is to be backed: RLIMIT_AS */
+    unsigned views;         /* areas that link one */
+    bool executable_stacks; /* the program's file asks for them */
 };
 
 enum vm_map_flags {
@@ -66,22 +71,26 @@ enum vm_map_flags {
     VM_OF_FILE = 4,    /* to be filled from a file */
     VM_MAY_MOVE = 8,   /* vm_remap */
     VM_READ_ONLY = 16, /* mprotect cannot give the right to write */
+    VM_STACK = 32,     /* vm_map: may be writable and executable, if the vm has executable_stacks */
 };
 
-int vm_create(struct vm *vm, struct page_pool *pages);
+int vm_create(struct vm *vm, struct page_pool *pages, const struct cpu_mask *cpus);
 
 /* Unmaps shared objects, whose memory may be another rank's, at the end of a process, on the last of its
  * CPUs. The process's own memory stays where it is, because no other process gets its slice. */
 void vm_end(struct vm *vm);
 
 /* Maps `bytes` (rounded up to pages) at *address, or, if that is not free and not VM_FIXED, in a gap at or
- * above ARCH_MMAP_BASE. -ENOMEM, -EINVAL, -EEXIST. */
+ * above ARCH_MMAP_BASE. -ENOMEM, -EINVAL, -EEXIST; -EACCES for the rights to write and to execute, but for a
+ * stack. */
 int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
            const char *name);
 
 /* Maps the object's memory from `offset`, a multiple of the page, on, as vm_map; holds a reference to the
- * object while any of it is mapped. Nothing backs address space above the object's end: touching it is
- * SIGBUS, also after the object has grown, until it is mapped, remapped or given rights again. */
+ * object while any of it is mapped. Without VM_FIXED it chooses a place where the mapping can link a view
+ * (shared_view.h), and shows what the object reaches, whoever changes its size; touching what lies above its
+ * end is SIGBUS. A mapping elsewhere, of which a part is changed, or whose rights are changed, shows for good
+ * what the object reached then. */
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name);
 
@@ -92,7 +101,7 @@ int vm_map_kernel(struct vm *vm, uint64_t address, const void *memory, uint64_t 
 int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes);
 
 /* Changes the rights of a range. Returns -ENOMEM if part of it is not mapped; -EACCES for RIGHT_WRITE to what
- * was mapped VM_READ_ONLY. */
+ * was mapped VM_READ_ONLY, or with RIGHT_EXECUTE to what is no stack. */
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights);
 
 /* Resizes or moves one area as Linux's mremap; the memory moves, its contents are not copied. VM_MAY_MOVE:
@@ -128,11 +137,17 @@ struct vm_sums {
 };
 struct vm_sums vm_sum(struct vm *vm);
 
-/* Returns whether nothing backs `address` because the object that is mapped there ends below it: SIGBUS. */
-bool vm_beyond_object(struct vm *vm, uint64_t address);
+/* Returns why nothing backs `address` although an object is mapped there: SIGBUS; 0 else. */
+enum vm_beyond {
+    VM_BEYOND_END = 1, /* the object ends below it */
+    VM_BEYOND_TABLES,  /* there was no memory for its tables when the object grew */
+    VM_BEYOND_COPY,    /* the object has grown since the mapping ceased to follow it */
+};
+unsigned vm_beyond_object(struct vm *vm, uint64_t address);
 
 /* Returns whether a fault was spurious: the program may do now what it tried, because another CPU was
- * changing the address space, or this CPU's TLB held old rights. No locks held. */
+ * changing the address space, this CPU's TLB held old rights, or memory for a view's tables is there again.
+ * No locks held. */
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights);
 
 #endif

@@ -167,8 +167,9 @@ void areas_remove(struct vm *vm, uint64_t start, uint64_t end)
 static bool areas_alike(const struct vm_area *lower, const struct vm_area *upper)
 {
     return lower->rights == upper->rights && lower->foreign == upper->foreign &&
-           lower->of_file == upper->of_file && lower->read_only == upper->read_only &&
-           lower->name == upper->name && lower->object == upper->object &&
+           lower->stack == upper->stack && lower->of_file == upper->of_file &&
+           lower->read_only == upper->read_only && lower->name == upper->name &&
+           lower->object == upper->object && lower->view == upper->view &&
            (!lower->object || lower->offset + (lower->end - lower->start) == upper->offset);
 }
 

@@ -80,6 +80,21 @@ uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end);
 /* Returns the most that tables cost for a range mapped in small pages, if none of them exists yet: bytes. */
 uint64_t tables_bytes_max(uint64_t start, uint64_t end);
 
+/* Returns a place where the part of an object can link a view, in the upper half of what mmap uses, where no
+ * other area lies in its spans (arch_link_span); 0: none. */
+uint64_t view_place(const struct vm *vm, uint64_t offset, uint64_t bytes);
+
+/* Links a view of the object that the area maps. Returns false if its place does not allow it, or there is no
+ * view to be had. */
+bool view_link(struct vm *vm, struct vm_area *area);
+void view_unlink(struct vm *vm, struct vm_area *area);
+
+/* Gives an area that may link a view tables of its own. -ENOMEM: it keeps the view. */
+int view_leave(struct vm *vm, struct vm_area *area);
+
+/* Does so with the areas next to the range whose views' spans reach into it, so that it can be mapped. */
+int views_leave_around(struct vm *vm, uint64_t start, uint64_t end);
+
 /* ---- vm.c ---- */
 
 /* Returns whether the program may take so many bytes more of its slice. */

@@ -13,6 +13,7 @@ static struct vm_area model_at(const struct vm_area *area, uint64_t address)
 
     model.offset += address - area->start;
     model.start = address;
+    model.view = NULL;
     return model;
 }
 
@@ -27,6 +28,8 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
 
     /* 2 to isolate, 1 for the tail, 2 to unmap that again, 1 for the range at its new place. */
     error = areas_reserve(vm, 6);
+    if (!error)
+        error = views_leave_around(vm, to, to + new_bytes);
     if (!error)
         error = range_isolate(vm, from, from + old_bytes);
     if (!error && more)
@@ -67,6 +70,8 @@ static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t ol
     needed += model->rights && !model->object ? new_bytes - keep : 0;
     error = areas_reserve(vm, 12);
     if (!error)
+        error = views_leave_around(vm, to, end); /* move_to finds none, and keeps what is reserved here */
+    if (!error)
         error = range_isolate(vm, from, from + old_bytes);
     if (!error)
         error = range_isolate(vm, from, from + keep);
@@ -79,6 +84,22 @@ static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t ol
     error = move_to(vm, from, to, keep, new_bytes, model);
     if (!error && keep < old_bytes)
         error = unmap_locked(vm, from + keep, old_bytes - keep);
+    return error;
+}
+
+/* Maps what an area that links a view maps, and more, elsewhere: by a view of the longer part. */
+static int map_anew(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_bytes,
+                    const struct vm_area *model)
+{
+    uint64_t to = 0;
+    int error = areas_reserve(vm, 6); /* so that to unmap the old part cannot fail */
+
+    if (!error)
+        error = map_locked(vm, &to, new_bytes, model, 0);
+    if (error)
+        return error;
+    error = unmap_locked(vm, *address, old_bytes);
+    *address = to;
     return error;
 }
 
@@ -96,16 +117,21 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     old_bytes = page_up(old_bytes);
     new_bytes = page_up(new_bytes);
 
-    const struct vm_area *area = area_find(vm, start);
+    struct vm_area *area = area_find(vm, start);
     if (!area || area->foreign || area->end - start < old_bytes)
         return -EFAULT;
     if (new_bytes > ARCH_USER_LIMIT)
         return flags & VM_FIXED ? -EINVAL : -ENOMEM;
 
     struct vm_area model = model_at(area, start);
+    if (area->view && flags == VM_MAY_MOVE && new_bytes > old_bytes && area->end == start + old_bytes &&
+        area->start == start)
+        return map_anew(vm, address, old_bytes, new_bytes, &model);
+    int error = view_leave(vm, area);
+    if (error)
+        return error;
     if (flags & VM_FIXED) {
-        int error = move_to_target(vm, start, target, old_bytes, new_bytes, &model);
-
+        error = move_to_target(vm, start, target, old_bytes, new_bytes, &model);
         *address = error ? start : target;
         return error;
     }
@@ -122,7 +148,7 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     uint64_t to = flags & VM_MAY_MOVE ? gap_find_congruent(vm, start, new_bytes) : 0;
     if (!to)
         return -ENOMEM;
-    int error = move_to(vm, start, to, old_bytes, new_bytes, &model);
+    error = move_to(vm, start, to, old_bytes, new_bytes, &model);
     *address = error ? start : to;
     return error;
 }

@@ -76,7 +76,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, const struct
     process->umask = 022;
     limits_begin(process);
     format_text(process->name, sizeof(process->name), "%s", base_name(name));
-    if (vm_create(&process->vm, &process->pages))
+    if (vm_create(&process->vm, &process->pages, &process->cpus))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
     __atomic_store_n(&processes[rank], process, __ATOMIC_RELEASE);
     *out = process;
@@ -254,11 +254,22 @@ void process_report(unsigned kind, const char *format, ...)
         console_message(line, bytes + 1);
 }
 
+/* Why what a file is mapped for is SIGBUS. */
+static const char *const beyond_texts[] = {
+    [VM_BEYOND_END] = "a file is mapped there that ends before this address",
+    [VM_BEYOND_TABLES] = "a file is mapped there that has grown; the rank that mapped it first had no memory "
+                         "for page tables; give the node more memory",
+    [VM_BEYOND_COPY] =
+        "a file is mapped there that has grown since; a mapping at a fixed address, or changed "
+        "in part, does not follow; map it again",
+};
+
 /* Prints what an address is to the program. */
 static void address_describe(struct process *process, uint64_t address)
 {
     struct vm_area area;
     const uint64_t near_stack = 1 << 20;
+    const unsigned beyond = vm_beyond_object(&process->vm, address);
 
     if (address < process->stack_low && process->stack_low - address <= near_stack)
         detail("  the stack has overflowed: its %lu KiB end at %#lx; give it more with stack=SIZE",
@@ -267,8 +278,8 @@ static void address_describe(struct process *process, uint64_t address)
         detail("  that address is above all user memory");
     else if (address < ARCH_PAGE)
         detail("  that is a NULL pointer, or near one");
-    else if (vm_beyond_object(&process->vm, address))
-        detail("  a file is mapped there that ended before this address when it was mapped");
+    else if (beyond)
+        detail("  %s", beyond_texts[beyond]);
     else if (vm_find(&process->vm, address, &area))
         detail("  that lies in %#lx-%#lx %s%s%s %s", area.start, area.end,
                area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
@@ -347,10 +358,14 @@ void trap_user_fault(const struct fault *reported)
     struct process *process = arch_process();
     struct fault fault = *reported;
 
-    if (fault.has_address && vm_beyond_object(&process->vm, fault.address)) {
+    const unsigned beyond = fault.has_address ? vm_beyond_object(&process->vm, fault.address) : 0;
+
+    if (beyond) {
         fault.signal = SIGNAL_BUS;
         fault.code = BUS_NO_MEMORY;
     }
+    if (beyond > VM_BEYOND_END) /* no error of the program's */
+        process_report(REPORT_BEYOND_FILE, ": SIGBUS at %#lx: %s", fault.address, beyond_texts[beyond]);
     if (signal_fault(&fault))
         return;
     process_report(REPORT_END, " ended by %s: %s", signal_name(fault.signal), fault.cause);

@@ -30,7 +30,7 @@
 
 /* Kinds of lines for the user. A process writes one line of each kind below REPORT_END (syscall/syscall.h);
  * other lines each time, DETAIL without the rank and the program's name. */
-enum report { REPORT_END = 640, REPORT_DETAIL };
+enum report { REPORT_BEYOND_FILE = 639, REPORT_END, REPORT_DETAIL };
 
 #define FILE_DESCRIPTORS_MAX  65536 /* open at a time, and the limit of their numbers: RLIMIT_NOFILE */
 #define FILE_DESCRIPTORS_SOFT 1024

@@ -134,6 +134,7 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 #define MAP_TYPE            0x0f
 #define MAP_FIXED           0x10
 #define MAP_ANONYMOUS       0x20
+#define MAP_STACK           0x20000
 #define MAP_HUGETLB         0x40000
 #define MAP_FIXED_NOREPLACE 0x100000
 #define MAP_HUGE_SHIFT      26

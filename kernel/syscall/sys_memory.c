@@ -18,15 +18,11 @@
 #define MIB (1UL << 20)
 
 /* Converts Linux's protection bits to the kernel's rights, which have the same values. Memory that can be
- * written or executed can also be read, on both architectures. Returns -EACCES for both. Unknown bits are
- * ignored. */
-static int rights_from(uint64_t protection, unsigned *rights)
+ * written or executed can also be read, on both architectures. Unknown bits are ignored. */
+static unsigned rights_from(uint64_t protection)
 {
     protection &= PROT_ALL;
-    if ((protection & PROT_WRITE) && (protection & PROT_EXEC))
-        return -EACCES;
-    *rights = (unsigned)protection | (protection ? RIGHT_READ : 0);
-    return 0;
+    return (unsigned)protection | (protection ? RIGHT_READ : 0);
 }
 
 /* Answers a call with -ENOMEM. Reports it, once per process, if memory was lacking: -ENOMEM can also mean
@@ -70,6 +66,8 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
 
     if (access == O_WRONLY || (file->flags & O_PATH))
         return access == O_WRONLY ? -EACCES : -EBADF;
+    if ((protection & PROT_WRITE) && (protection & PROT_EXEC))
+        return -EACCES;
     if (!file->inode || file->inode->device || (file->inode->mode & S_IFMT) != S_IFREG)
         return -ENODEV;
     if (type != MAP_PRIVATE && (protection & PROT_WRITE) && file->inode->mount)
@@ -139,7 +137,7 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
 {
     struct process *process = arch_process();
     FILE_REFERENCE file = NULL;
-    unsigned rights, vm_flags = 0;
+    unsigned rights = rights_from(protection), vm_flags = flags & MAP_STACK ? VM_STACK : 0;
     int error;
 
     if (offset % ARCH_PAGE || (protection & ~MMAP_RIGHTS))
@@ -154,8 +152,6 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
         vm_flags |= VM_NO_REPLACE;
 
     error = flags_check(flags, bytes, offset);
-    if (!error)
-        error = rights_from(protection, &rights);
     if (!error && file)
         error = file_check(file, flags & MAP_TYPE, protection);
     if (!error && !file && (flags & MAP_HUGETLB))
@@ -174,15 +170,12 @@ long sys_mmap(uint64_t address, uint64_t bytes, uint64_t protection, uint64_t fl
 
 long sys_mprotect(uint64_t address, uint64_t bytes, uint64_t protection)
 {
-    unsigned rights;
     int error;
 
     /* PROT_GROWSDOWN and -UP would include what a mapping has grown by: no mapping grows here. */
     if (protection & ~(uint64_t)(PROT_ALL | PROT_SEM))
         return -EINVAL;
-    error = rights_from(protection, &rights);
-    if (!error)
-        error = vm_protect(&arch_process()->vm, address, bytes, rights);
+    error = vm_protect(&arch_process()->vm, address, bytes, rights_from(protection));
     return error == -ENOMEM ? refuse("mprotect of", bytes) : error;
 }
 

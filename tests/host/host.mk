@@ -40,7 +40,7 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               registry lease_table welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory uart machine_check power e1000 nettick \
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory shared_view uart machine_check power e1000 nettick \
                beat_command log_page clock cpu_timers
 
 string_sources :=
@@ -118,6 +118,8 @@ machine_check_sources := arch/x86_64/machine_check.c
 power_sources := arch/x86_64/power.c
 device_tree_sources := arch/ppc64/boot/device_tree.c kernel/lib/boot_info.c kernel/lib/format.c
 user_map_sources := arch/common/user_map.c arch/common/page_table.c arch/x86_64/space.c $(vm_sources)
+shared_view_sources := kernel/mm/shared_view.c $(filter-out $(page_pool_sources),$(shared_memory_sources)) \
+                       $(user_map_sources)
 
 # The MPI library: its header is partly made, and it is compiled with fewer warnings.
 MPI_LITE := apps/mpi-lite/src

@@ -237,11 +237,17 @@ TEST(this_test_is_a_dynamic_program)
     CHECK_CONTAINS(why.text, "link with -static");
 }
 
-TEST(executable_stack_is_refused)
+TEST(only_a_header_of_the_stack_asks_for_an_executable_one)
 {
     begin();
+    CHECK_EQUAL(parse(), 0);
+    CHECK(!image.executable_stack);
     store(header(3) + 4, 7, 4);
-    refused("noexecstack");
+    CHECK_EQUAL(parse(), 0);
+    CHECK(image.executable_stack);
+    store(header(3), 4, 4); /* a note: no such header, as of an assembler's file without one */
+    CHECK_EQUAL(parse(), 0);
+    CHECK(!image.executable_stack);
 }
 
 TEST(writable_code_is_refused)
@@ -373,7 +379,7 @@ int main(void)
     RUN(files_that_are_no_programs_are_refused);
     RUN(dynamic_programs_are_refused_with_the_remedy);
     RUN(this_test_is_a_dynamic_program);
-    RUN(executable_stack_is_refused);
+    RUN(only_a_header_of_the_stack_asks_for_an_executable_one);
     RUN(writable_code_is_refused);
     RUN(truncations_are_refused_with_their_place);
     RUN(segments_outside_of_the_address_space_are_refused);

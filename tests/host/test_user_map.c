@@ -52,6 +52,11 @@ static void cpu_forget_all(unsigned cpu)
     cpus[cpu].translation_count = cpus[cpu].way_count = 0;
 }
 
+uint64_t cpu_tables(void)
+{
+    return known_space->root;
+}
+
 void cpu_tables_set(uint64_t root)
 {
     CHECK(root == upper_half || (known_space && root == known_space->root));

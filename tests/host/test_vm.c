@@ -69,6 +69,12 @@ bool arch_huge_pages(void)
     return false;
 }
 
+uint64_t arch_link_span(uint64_t bytes)
+{
+    (void)bytes;
+    return ARCH_HUGE_PAGE;
+}
+
 void arch_zero(void *memory, uint64_t bytes)
 {
     arena_zero(memory, bytes);

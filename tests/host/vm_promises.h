@@ -128,6 +128,28 @@ void shared_memory_reclaim(void)
     CHECK_EQUAL(vm.lock.held, 0);
 }
 
+/* Views: there are none here; test_shared_view.c has them. */
+struct shared_view *shared_view_link(struct shared_memory *object, uint64_t offset, uint64_t end,
+                                     unsigned rights, struct page_pool *pool, const struct cpu_mask *cpus,
+                                     struct arch_space *space, uint64_t address)
+{
+    (void)object, (void)offset, (void)end, (void)rights, (void)pool, (void)cpus, (void)space, (void)address;
+    return NULL;
+}
+
+void shared_view_unlink(struct shared_memory *object, struct shared_view *view, struct arch_space *space,
+                        uint64_t address)
+{
+    (void)object, (void)view, (void)space, (void)address;
+    CHECK(false);
+}
+
+void shared_views_update(struct shared_memory *object)
+{
+    (void)object;
+    CHECK(false);
+}
+
 void crosscall_serve(void)
 {
     /* no other CPU is there */
@@ -355,7 +377,7 @@ static void vm_begin(void)
         objects[i].references = 1; /* the test's own */
     attached_pages = hoarded_bytes = 0;
     page_pool_initialise(&slice, &extent, 1);
-    CHECK_EQUAL(vm_create(&vm, &slice), 0);
+    CHECK_EQUAL(vm_create(&vm, &slice, NULL), 0);
     space_begin(&vm.space);
     vm.heap_start = vm.heap_end = heap_end = WINDOW_BASE;
     kernel_page = arch_physical(ARENA_BASE + (SLICE_PAGES + 1) * ARCH_PAGE);

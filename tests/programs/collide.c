@@ -603,6 +603,40 @@ static void memory_make(struct thread *t, unsigned object)
     ftruncate(memory_file, (off_t)below(t, PAGES) * PAGE);
 }
 
+/* Mappings longer than the file, each in the hands of one thread at a time; the others change the file. */
+static char *views[NAMES];
+
+static long view_act(struct thread *t)
+{
+    char **slot = &views[below(t, NAMES)], *view = __atomic_exchange_n(slot, NULL, __ATOMIC_ACQ_REL);
+    const size_t bytes = 2 * PAGES * PAGE, part = (size_t)below(t, PAGES) * PAGE;
+    long answer = 0;
+
+    switch (view ? below(t, 6) : 0) {
+    case 0:
+        if (view)
+            munmap(view, bytes);
+        view = mmap(NULL, bytes, (int)below(t, 4), MAP_SHARED, memory_file, (off_t)below(t, 2) * PAGE);
+        break;
+    case 1:
+        answer = mprotect(view + part, PAGE, (int)below(t, 4));
+        break;
+    case 2:
+        answer =
+            mmap(view + part, PAGE, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED
+                ? -1
+                : 0;
+        break;
+    case 3:
+        answer = pread(memory_file, view + part, PAGE, 0);
+        break;
+    default:
+        answer = pwrite(memory_file, view + part, PAGE, (off_t)below(t, PAGES) * PAGE);
+    }
+    view = __atomic_exchange_n(slot, view == MAP_FAILED ? NULL : view, __ATOMIC_ACQ_REL);
+    return view ? munmap(view, bytes) : answer;
+}
+
 static long memory_act(struct thread *t)
 {
     const unsigned first = below(t, PAGES), count = 1 + below(t, PAGES - first);
@@ -611,7 +645,7 @@ static long memory_act(struct thread *t)
     const int rights = (int)below(t, 4);
     unsigned char states[PAGES * 16];
 
-    switch (below(t, 11)) {
+    switch (below(t, 16)) {
     case 0:
     case 1:
         return mmap(at, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;
@@ -637,6 +671,11 @@ static long memory_act(struct thread *t)
         return pread(memory_file, at, bytes, 0);
     case 9: /* and reads */
         return pwrite(memory_file, at, 1 + below(t, PAGE), 0);
+    case 10:
+    case 11:
+    case 12:
+    case 13:
+        return view_act(t);
     default:
         return sbrk(0) == (void *)-1 ? -1 : ftruncate(memory_file, (off_t)below(t, PAGES) * PAGE);
     }

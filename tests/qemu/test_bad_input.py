@@ -105,10 +105,6 @@ FILES: dict[str, tuple[bytes, str]] = {
     "alignment_of_three": (elf.build([elf.code(alignment=0x3000)]), r"no power of two"),
     "alignment_of_everything": (elf.build([elf.code(alignment=1 << 60)]), r"alignment"),
     "writable_code": (elf.build([Segment(elf.CODE, elf.BASE, R | W | X)]), r"writable and executable"),
-    "executable_stack": (
-        elf.build([elf.code(), Segment(kind=elf.GNU_STACK, flags=R | W | X)]),
-        r"executable stack.*noexecstack",
-    ),
     "entry_outside": (elf.build(entry=0x900000), r"entry 0x900000 lies in no executable segment"),
     "entry_in_data": (
         elf.build([elf.code(), Segment(b"x", 0x500000, R | W)], entry=0x500000),
@@ -142,6 +138,20 @@ def test_a_file_that_cannot_run_is_refused_in_one_clear_line(
     module.write_bytes(made_for(arch, content))
     reason = reason.replace("NODE", architectures.named(arch).described).replace("OTHER", OTHERS[arch])
     expect_stop(tacet(None, initrd=module), BAD_INPUT, reason)
+
+
+def test_an_executable_stack_is_refused_if_the_command_line_says_so(
+    arch: str, tacet: Run, tmp_path: Path
+) -> None:
+    module = tmp_path / "module"
+    asks = elf.build([elf.code(), Segment(kind=elf.GNU_STACK, flags=R | W | X)])
+    module.write_bytes(made_for(arch, asks))
+    expect_exit(tacet(None, initrd=module), elf.STATUS)
+    refused = tacet(None, initrd=module, options="execstack=off")
+    expect_stop(refused, BAD_INPUT, r"asks for an executable stack, .*execstack=off.*noexecstack")
+    expect_stop(tacet(None, initrd=module, options="execstack=1"), BAD_INPUT, r"execstack=1: .*on.*off")
+    module.write_bytes(made_for(arch, GOOD))
+    expect_exit(tacet(None, initrd=module, options="execstack=off"), elf.STATUS)
 
 
 HUGE = {

@@ -76,8 +76,24 @@ def test_the_page_behind_a_mapped_file_s_end_is_a_bus_error(tacet: Run) -> None:
     result = expect_exit(tacet("shared_maps.musl", "touch"), 135)
     assert (
         "ended by SIGBUS" in result.console
-        and "a file is mapped there that ended before this address" in result.console
+        and "a file is mapped there that ends before this address" in result.console
     ), result.explain()
+
+
+def test_ranks_that_map_a_file_far_beyond_its_end_see_it_grow_without_a_fault(tacet: Run) -> None:
+    result = expect_exit(tacet("growing.musl", cpus=2, memory="256M"))
+    assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
+
+
+def test_a_rank_without_memory_for_the_tables_of_a_file_that_grows_is_told(tacet: Run) -> None:
+    result = expect_exit(tacet("growing.musl", "full", cpus=2, memory="256M"))
+    assert result.stdout.count(b"broken: 0\n") == 2, result.explain()
+    lines = re.findall(r"rank 1 .*: SIGBUS at 0x\w+: .* has grown; .* no memory for page tables", result.console)
+    assert len(lines) == 1 and result.console.count("SIGBUS") == 1, result.explain()
+
+
+def test_nested_functions_run_on_stacks_and_nothing_else_is_written_and_executed(tacet: Run) -> None:
+    assert own_errors(expect_exit(tacet("nested.glibc", cpus=2))) == b""
 
 
 #: A way of asking for more than the 128 MiB of a node, or POWER's 256, and what is named: the first refusal

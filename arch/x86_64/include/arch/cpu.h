@@ -148,6 +148,14 @@ static inline void cpu_tables_set(uint64_t root)
     __asm__ volatile("mov %0, %%cr3" : : "r"(root) : "memory");
 }
 
+static inline uint64_t cpu_tables(void)
+{
+    uint64_t root;
+
+    __asm__ volatile("mov %%cr3, %0" : "=r"(root));
+    return root;
+}
+
 /* Invalidates the translation of the page at `address`, and what is cached of tables on the way to any page
  * [Intel SDM 3A §4.10.4.1]. */
 static inline void tlb_invalidate_page(uint64_t address)

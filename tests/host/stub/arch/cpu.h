@@ -19,6 +19,7 @@ struct cpuid_result {
 
 struct cpuid_result cpuid(uint32_t leaf, uint32_t subleaf);
 void xcr0_write(uint64_t components);
+uint64_t cpu_tables(void);
 void cpu_tables_set(uint64_t root);
 void tlb_invalidate_page(uint64_t address);
 
