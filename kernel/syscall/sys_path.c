@@ -114,7 +114,7 @@ static int file_complete(struct file *file, uint64_t flags)
     return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);
 }
 
-long sys_openat(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
+long path_open(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode)
 {
     struct process *process = arch_process();
     struct path path;

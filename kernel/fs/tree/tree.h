@@ -57,6 +57,8 @@ struct inode_operations {
     /* Returns the inode of the threads, and sets *tid to that of the first thread from *tid on; NULL if there
      * is none. Without locks. */
     const struct inode *(*next_thread)(uint32_t *tid);
+    /* Releases what `data` points to, before the inode is freed. The caller holds the tree's lock. */
+    void (*release)(struct inode *inode);
 };
 
 enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };
