@@ -232,6 +232,10 @@ int64_t file_wall_clock_ns(void);
  * -ENOMEM. */
 int pipe_create(struct file *const ends[2], unsigned flags);
 
+/* Opens a FIFO, whose inode and flags the file has; waits for the other end unless O_NONBLOCK is set. -ENXIO,
+ * -ENOMEM, -EINTR. */
+int fifo_open(struct file *file);
+
 bool file_is_pipe(const struct file *file);
 
 /* Returns the number of bytes that can be read. */

@@ -120,6 +120,8 @@ int file_bind(struct file *file)
         return inode->operations->open(file);
     if ((file->flags & O_PATH) || mode_is(inode->mode, S_IFDIR))
         file->operations = &directory_operations; /* can be named, but neither read nor written */
+    else if (mode_is(inode->mode, S_IFIFO))
+        return fifo_open(file);
     else if (mode_is(inode->mode, S_IFREG))
         file->operations = inode->memory ? &memory_operations : &tree_operations;
     else
@@ -127,12 +129,14 @@ int file_bind(struct file *file)
     return 0;
 }
 
-/* Drops an inode's memory. The caller holds the tree's lock; the memory itself is reclaimed after its
- * release. */
+/* Drops an inode's memory, or what its file system keeps for it. The caller holds the tree's lock; the memory
+ * itself is reclaimed after its release. */
 static void inode_release(struct inode *inode)
 {
     if (inode->memory)
         shared_memory_put(inode->memory);
+    if (inode->operations && inode->operations->release)
+        inode->operations->release(inode);
 }
 
 struct inode *tree_mount(struct tree *tree, const char *path, uint32_t mode, enum filesystem filesystem,

@@ -34,6 +34,8 @@ struct unix_ring {
     uint32_t sender;                     /* pid of the sender of a stream's latest bytes */
     uint64_t head, tail;                 /* bytes ever sent and received, with the headers of messages */
     uint64_t unread;                     /* bytes of programs in messages, without headers */
+    unsigned readers, writers;           /* of a pipe: open files that can read, or write */
+    uint32_t readers_ever, writers_ever; /* how many there have been */
     struct rights *rights, *rights_last; /* rights sent on a stream and not received, by position */
     char bytes[RING_BYTES];
 };

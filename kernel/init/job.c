@@ -16,6 +16,7 @@
 #include "fs/path.h"
 #include "init/job_state.h"
 #include "init/node.h"
+#include "ipc/ipc.h"
 #include "launch/launcher.h"
 #include "lib/errno.h"
 #include "mm/page.h"
@@ -162,9 +163,10 @@ static void others_end(const struct process *process, unsigned status)
     job_kill();
 }
 
-/* Closes a process's files: its locks and removed files matter to other ranks. */
+/* Closes a process's files: its locks and removed files matter to other ranks, as do its semaphores. */
 static void files_end(struct process *process)
 {
+    ipc_process_end(process);
     inode_drop(job.tree, process->directory);
     file_streams_flush(process);
     files_close(process);

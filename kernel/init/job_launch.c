@@ -19,6 +19,7 @@
 #include "init/files.h"
 #include "init/job.h"
 #include "init/memory.h"
+#include "ipc/ipc.h"
 #include "launch/launcher.h"
 #include "lib/elf_image.h"
 #include "lib/errno.h"
@@ -176,6 +177,7 @@ _Noreturn void job_finish(void)
     network_processes_drop();
     accounts_check();
     schedule_groups_drop();
+    ipc_drop();
     processes_drop();
     for (unsigned rank = 0; rank < process_rank_count; rank++)
         for (unsigned i = 0; i < job.plan->slices[rank].extent_count; i++)

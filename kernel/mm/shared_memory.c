@@ -83,6 +83,13 @@ void shared_memory_put(struct shared_memory *object)
     counts_add(object, -1, 0);
 }
 
+bool shared_memory_get(struct shared_memory *object)
+{
+    SPIN_GUARD(&object->lock);
+    object->references += object->references > 0;
+    return object->references > 0;
+}
+
 void shared_memory_map_put(struct shared_memory *object)
 {
     counts_add(object, -1, -1);
@@ -232,10 +239,13 @@ void shared_memory_reclaim(void)
         object->references += !dead; /* keeps it alive while its memory is trimmed */
         spin_unlock(&object->lock);
         memory_trim(object);
-        if (dead)
-            page_pool_free(object->owner, arch_physical_of(object), ARCH_PAGE);
-        else
+        if (!dead) {
             shared_memory_put(object); /* if nothing else keeps it, it is listed again, and freed later */
+            continue;
+        }
+        if (object->ended)
+            object->ended(object);
+        page_pool_free(object->owner, arch_physical_of(object), ARCH_PAGE);
     }
 }
 

@@ -45,6 +45,8 @@ struct shared_memory {
     struct run_page *last;   /* last of the pages that hold the runs */
     struct shared_memory *next_idle;
     struct shared_view views[SHARED_VIEWS_MAX];
+    void (*ended)(struct shared_memory *object); /* or NULL; called without locks before it is freed */
+    void *context;                               /* for `ended` */
 };
 
 /* Creates an empty object with one reference; its own memory comes from `owner`. Returns NULL if that has
@@ -52,6 +54,10 @@ struct shared_memory {
 struct shared_memory *shared_memory_create(struct page_pool *owner);
 
 void shared_memory_put(struct shared_memory *object);
+
+/* Adds a reference, unless the last one was dropped already: false. The caller has seen to it that `ended`
+ * has not returned yet. */
+bool shared_memory_get(struct shared_memory *object);
 
 /* Counts a mapping and its reference, or (put) takes them back. While there is one, runs stay as they are,
  * also above the size. */

@@ -34,6 +34,31 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
+/* Makes a FIFO. The caller holds the tree's lock. */
+static long fifo_create(struct path *path, uint32_t rights)
+{
+    struct inode *inode;
+
+    if (path->found.trailing_slash)
+        return path->found.inode ? -EEXIST : -ENOENT;
+    int error =
+        tree_create(path->tree, &path->found, S_IFIFO | rights, NULL, 0, file_wall_clock_ns(), &inode);
+    if (!error)
+        inode->device = 1; /* not a file with bytes */
+    return error;
+}
+
+long path_make_fifo(uint64_t directory, uint64_t address, uint64_t mode)
+{
+    uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
+    struct path path;
+
+    long result = path_begin(&path, directory, address, TREE_NAME);
+    while (path_leads(&path, &result))
+        result = result == TREE_LEFT ? -EPERM : fifo_create(&path, rights);
+    return path_end(&path, result);
+}
+
 /* What is done with two paths. */
 enum change { LINK, RENAME, EXCHANGE };
 

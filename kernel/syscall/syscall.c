@@ -7,6 +7,7 @@
 #include "syscall/syscall.h"
 #include "arch.h"
 #include "fs/mount.h"
+#include "ipc/ipc.h"
 #include "lib/errno.h"
 #include "mm/page.h"
 #include "process/process.h"

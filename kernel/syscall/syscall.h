@@ -96,6 +96,10 @@ long parts_transfer(uint64_t descriptor, uint64_t list, uint64_t count, const ui
                     uint64_t flags, bool write);
 int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence);
 
+/* Opens a file and installs it at a descriptor, which it returns. sys_path.c */
+long path_open(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode);
+long path_make_fifo(uint64_t directory, uint64_t address, uint64_t mode);
+
 /* Makes a change of permissions, or of owners, of whom an id of -1 stays as it is. The calls set what a
  * change says, of an open file, or of (directory, path, flags). sys_attributes.c */
 struct mount_change mode_change(uint64_t mode);

@@ -59,6 +59,8 @@ struct inode_operations {
     /* Returns the inode of the numbers, and sets *number to the first from *number on, and *tid as above;
      * NULL if there is none. Without locks. */
     const struct inode *(*next_number)(uint32_t *number, uint32_t *tid);
+    /* Releases what `data` points to, before the inode is freed. The caller holds the tree's lock. */
+    void (*release)(struct inode *inode);
 };
 
 enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };

@@ -71,6 +71,16 @@ struct linux_termios {
     uint32_t input_speed, output_speed;
 };
 
+/* Parts of the status of System V's objects (ipc/linux_ipc.h). */
+struct linux_segment_facts {
+    int64_t attached_s, detached_s, changed_s;
+    uint64_t bytes;
+};
+
+struct linux_semaphore_times {
+    int64_t operated_s, changed_s;
+};
+
 struct linux_epoll_event {
     uint32_t events;
     uint64_t data;

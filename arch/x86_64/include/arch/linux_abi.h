@@ -70,6 +70,16 @@ struct linux_termios {
     uint8_t characters[19];
 };
 
+/* Parts of the status of System V's objects (ipc/linux_ipc.h). */
+struct linux_segment_facts {
+    uint64_t bytes;
+    int64_t attached_s, detached_s, changed_s;
+};
+
+struct linux_semaphore_times {
+    int64_t operated_s, unused, changed_s, unused2;
+};
+
 struct linux_epoll_event {
     uint32_t events;
     uint64_t data;

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * object.c: see ipc.h. Runs in system calls, and when a rank or a job ends.
+ *
+ * An identifier is a slot of the kind's table and, above that, how many objects the slot had before: so one
+ * that was removed is not taken for its successor. Slots are searched from the first one on, as on Linux:
+ * IPC_OBJECTS_MAX steps at most.
+ */
+#include "arch.h"
+#include "ipc/ipc.h"
+#include "lib/errno.h"
+#include "mm/page.h"
+#include "process/process.h"
+#include "time/clock.h"
+
+#define SLOT_BITS 15 /* as Linux's IPCMNI_SHIFT */
+#define SEQUENCES (1U << (31 - SLOT_BITS))
+
+_Static_assert(IPC_OBJECTS_MAX <= 1 << SLOT_BITS, "an identifier holds each slot");
+
+int64_t ipc_now_s(void)
+{
+    return (int64_t)(clock_wall_ns(NULL) / NS_PER_S);
+}
+
+/* ---- Life ---- */
+
+void *ipc_allocate(const struct ipc_class *class, uint64_t bytes)
+{
+    struct process *process = arch_process();
+    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(bytes), ARCH_PAGE);
+    struct ipc_object *object = arch_physical(memory);
+
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+    arch_zero(object, page_up(bytes));
+    object->class = class;
+    object->references = 1;
+    object->id = -1;
+    object->user = process_credentials.uid;
+    object->group = process_credentials.gid;
+    object->changed_s = ipc_now_s();
+    object->memory_bytes = page_up(bytes);
+    object->payer = process;
+    event_audience_add(&object->audience, object);
+    return object;
+}
+
+void ipc_put(struct ipc_object *object)
+{
+    if (__atomic_sub_fetch(&object->references, 1, __ATOMIC_ACQ_REL) > 0)
+        return;
+    if (object->class->end)
+        object->class->end(object);
+    page_pool_free(object->payer->vm.pages, arch_physical_of(object), object->memory_bytes);
+}
+
+/* Adds a reference, unless it is NULL. The caller holds the table's lock. */
+static struct ipc_object *object_get(struct ipc_object *object)
+{
+    if (object)
+        __atomic_fetch_add(&object->references, 1, __ATOMIC_RELAXED);
+    return object;
+}
+
+struct ipc_object *ipc_at(const struct ipc_class *class, unsigned slot)
+{
+    if (slot >= IPC_OBJECTS_MAX)
+        return NULL;
+    SPIN_GUARD(&class->table->lock);
+    return object_get(class->table->slots[slot].object);
+}
+
+struct ipc_object *ipc_find(const struct ipc_class *class, uint64_t id)
+{
+    struct ipc_object *object = ipc_at(class, (uint32_t)id & ((1U << SLOT_BITS) - 1));
+
+    if (!object || object->id == (int32_t)id)
+        return object;
+    ipc_put(object);
+    return NULL;
+}
+
+/* ---- Waiting ---- */
+
+int ipc_wait(struct ipc_object *object, uint64_t deadline)
+{
+    if (event_audience_add(&object->audience, object))
+        return 0; /* earlier changes were not notified here: check again */
+    if (deadline_wait_ns(deadline) <= clock_now_ns() && deadline_is_over(deadline))
+        return -ETIMEDOUT;
+    return event_wait(event_of(object), deadline);
+}
+
+void ipc_notify(struct ipc_object *object)
+{
+    event_audience_notify(&object->audience, event_of(object));
+}
+
+/* ---- Making, removing ---- */
+
+static struct ipc_object *key_find(const struct ipc_table *table, uint32_t key)
+{
+    struct ipc_object *object = key != IPC_PRIVATE ? avl_above(table->keys, key) : NULL;
+
+    return object && object->node.key == key ? object : NULL;
+}
+
+/* Lists a new object. The caller holds the table's lock. */
+static long object_list(struct ipc_table *table, struct ipc_object *object, uint32_t key, uint32_t flags)
+{
+    unsigned slot = 0;
+
+    while (table->slots[slot].object)
+        slot++;
+    table->slots[slot].object = object_get(object);
+    table->count++;
+    table->size += object->size;
+    object->id = (int32_t)(table->slots[slot].sequence % SEQUENCES << SLOT_BITS | slot);
+    object->mode = flags & 0777;
+    object->node.key = key;
+    if (key != IPC_PRIVATE)
+        avl_insert(&table->keys, &object->node, NULL);
+    return object->id;
+}
+
+/* Finds the object with a key, or lists `made`. -EAGAIN: one has to be made. */
+static long find_or_list(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags,
+                         struct ipc_object *made)
+{
+    SPIN_GUARD(&class->table->lock);
+    const struct ipc_object *found = key_find(class->table, key);
+    if (found && (flags & IPC_CREAT) && (flags & IPC_EXCL))
+        return -EEXIST;
+    if (found)
+        return size > found->size ? -EINVAL : found->id;
+    if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
+        return -ENOENT;
+    if (class->table->count == IPC_OBJECTS_MAX)
+        return -ENOSPC;
+    return made ? object_list(class->table, made, key, flags) : -EAGAIN;
+}
+
+long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags)
+{
+    IPC_REFERENCE made = NULL;
+    long result = size > class->size_max ? -EINVAL : find_or_list(class, key, size, flags, NULL);
+
+    if (result != -EAGAIN)
+        return result;
+    result = class->create(size, &made);
+    if (made)
+        made->size = size;
+    if (!result)
+        result = find_or_list(class, key, size, flags, made);
+    if (made && made->id < 0)
+        class->remove(made);
+    return result;
+}
+
+static void key_end(struct ipc_object *object)
+{
+    if (object->node.key != IPC_PRIVATE)
+        avl_remove(&object->class->table->keys, &object->node, NULL);
+    object->node.key = IPC_PRIVATE;
+}
+
+void ipc_key_end(struct ipc_object *object)
+{
+    SPIN_GUARD(&object->class->table->lock);
+    key_end(object);
+}
+
+/* Takes an object from its table. Returns whether it was there. */
+static bool object_unlist(struct ipc_object *object)
+{
+    struct ipc_table *table = object->class->table;
+
+    SPIN_GUARD(&table->lock);
+    unsigned slot = (unsigned)object->id % (1U << SLOT_BITS);
+    if (object->id < 0 || table->slots[slot].object != object)
+        return false;
+    key_end(object);
+    table->slots[slot].object = NULL;
+    table->slots[slot].sequence++;
+    table->count--;
+    table->size -= object->size;
+    return true;
+}
+
+void ipc_remove(struct ipc_object *object)
+{
+    if (!object_unlist(object))
+        return;
+    spin_lock(&object->lock);
+    object->removed = true;
+    if (object->class->removed)
+        object->class->removed(object);
+    spin_unlock(&object->lock);
+    ipc_notify(object);
+    ipc_put(object);
+}
+
+/* ---- shmctl, semctl, msgctl ---- */
+
+/* Answers X_INFO, or IPC_INFO: the highest slot in use. */
+static long info_write(const struct ipc_class *class, bool in_use, uint64_t address)
+{
+    union linux_ipc_info info = { .segments = { 0 } };
+    const struct ipc_table *table = class->table;
+    unsigned bytes = class->info(table, in_use, &info), highest = IPC_OBJECTS_MAX - 1;
+
+    while (highest > 0 && !__atomic_load_n(&table->slots[highest].object, __ATOMIC_RELAXED))
+        highest--;
+    return user_write(address, &info, bytes) ? -EFAULT : (long)highest;
+}
+
+static int status_set(struct ipc_object *object, uint64_t address)
+{
+    union linux_ipc_status status;
+
+    if (user_read(&status, address, object->class->status_bytes))
+        return -EFAULT;
+    SPIN_GUARD(&object->lock);
+    int error = object->removed ? -EIDRM : 0;
+    if (!error && object->class->set)
+        error = object->class->set(object, &status);
+    if (error)
+        return error;
+    object->user = status.permissions.user;
+    object->group = status.permissions.group;
+    object->mode = (object->mode & ~0777U) | (status.permissions.mode & 0777);
+    object->changed_s = ipc_now_s();
+    return 0;
+}
+
+static int status_get(struct ipc_object *object, union linux_ipc_status *status)
+{
+    SPIN_GUARD(&object->lock);
+    status->permissions = (struct linux_ipc_perm){ .key = (int32_t)object->node.key,
+                                                   .user = object->user,
+                                                   .group = object->group,
+                                                   .creator = process_credentials.uid,
+                                                   .creator_group = process_credentials.gid,
+                                                   .mode = object->mode,
+                                                   .sequence = (uint32_t)object->id >> SLOT_BITS };
+    object->class->status(object, status);
+    return object->removed ? -EIDRM : 0;
+}
+
+static long status_write(struct ipc_object *object, uint64_t address, bool by_slot)
+{
+    union linux_ipc_status status = { .segment = { .unused = { 0 } } };
+    int error = status_get(object, &status);
+
+    if (!error && user_write(address, &status, object->class->status_bytes))
+        error = -EFAULT;
+    return !error && by_slot ? object->id : error;
+}
+
+long ipc_control(const struct ipc_class *class, uint64_t id, uint64_t command, uint64_t number,
+                 uint64_t argument)
+{
+    unsigned what = (uint32_t)command & ~(unsigned)IPC_64, stat = what - class->stat_command;
+    bool by_slot = stat == 0 || stat == 2;
+
+    if (what == IPC_INFO || stat == 1)
+        return info_write(class, stat == 1, argument);
+    IPC_REFERENCE object = by_slot ? ipc_at(class, (uint32_t)id) : ipc_find(class, id);
+    if (!object)
+        return -EINVAL;
+    if (by_slot || what == IPC_STAT)
+        return status_write(object, argument, by_slot);
+    if (what != IPC_SET && what != IPC_RMID)
+        return class->control ? class->control(object, what, number, argument) : -EINVAL;
+
+    int error = 0;
+    if (what == IPC_RMID)
+        class->remove(object);
+    else
+        error = status_set(object, argument);
+    ipc_notify(object); /* a queue may have more room */
+    return error;
+}

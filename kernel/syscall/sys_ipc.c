@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_ipc.c: ipc(2), one number for all calls of System V's objects: what C libraries on powerpc use.
+ */
+#include "arch.h"
+#include "ipc/ipc.h"
+#include "lib/errno.h"
+#include "syscall/syscall.h"
+
+enum {
+    SEMOP = 1,
+    SEMGET,
+    SEMCTL,
+    SEMTIMEDOP,
+    MSGSND = 11,
+    MSGRCV,
+    MSGGET,
+    MSGCTL,
+    SHMAT = 21,
+    SHMDT,
+    SHMGET,
+    SHMCTL
+};
+
+/* Attaches a segment, and writes its address to the program. */
+static long attach(uint64_t id, uint64_t address, uint64_t flags, uint64_t to)
+{
+    long at = segment_attach(id, address, flags);
+    uint64_t place = (uint64_t)at;
+
+    if (at < 0)
+        return at;
+    return user_write(to, &place, sizeof(place)) ? -EFAULT : 0;
+}
+
+/* The upper half of the number is a version; version 0 of MSGRCV passes two arguments in memory. */
+static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
+{
+    uint64_t words[2];
+
+    switch ((uint32_t)number & 0xffff) {
+    case SEMOP:
+        return semaphores_operate(a, pointer, b, 0);
+    case SEMTIMEDOP:
+        return semaphores_operate(a, pointer, b, e);
+    case SEMGET:
+        return ipc_get(&ipc_semaphores, (uint32_t)a, (uint32_t)b, (uint32_t)c);
+    case SEMCTL:
+        if (user_read(words, pointer, sizeof(words[0])))
+            return -EFAULT;
+        return ipc_control(&ipc_semaphores, a, c, b, words[0]);
+    case MSGSND:
+        return message_enqueue(a, pointer, b, c);
+    case MSGRCV:
+        if ((uint32_t)number >> 16)
+            return message_dequeue(a, pointer, b, e, c);
+        if (user_read(words, pointer, sizeof(words)))
+            return -EFAULT;
+        return message_dequeue(a, words[0], b, words[1], c);
+    case MSGGET:
+        return ipc_get(&ipc_messages, (uint32_t)a, 0, (uint32_t)b);
+    case MSGCTL:
+        return ipc_control(&ipc_messages, a, b, 0, pointer);
+    case SHMAT:
+        return attach(a, pointer, b, c);
+    case SHMDT:
+        return segment_detach(pointer);
+    case SHMGET:
+        return ipc_get(&ipc_segments, (uint32_t)a, b, (uint32_t)c);
+    case SHMCTL:
+        return ipc_control(&ipc_segments, a, b, 0, pointer);
+    default:
+        return -ENOSYS;
+    }
+}
+
+long sys_ipc(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
+{
+    if (SYSCALL_NUMBER_ipc < 0) /* this architecture has no such call, and no need of its code */
+        return -ENOSYS;
+    return restartable((unsigned)SYSCALL_NUMBER_ipc, call(number, a, b, c, pointer, e));
+}
