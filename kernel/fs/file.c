@@ -45,6 +45,8 @@ static void file_end(struct file *file)
 {
     struct tree *tree = file->process->tree;
 
+    if (!(file->flags & O_PATH))
+        file_notify(file, (file->flags & O_ACCMODE) == O_RDONLY ? TREE_CLOSE : TREE_CLOSE_WRITE);
     if (file->operations && file->operations->release)
         file->operations->release(file);
     if (file->inode) {

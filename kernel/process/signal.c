@@ -200,8 +200,9 @@ static bool is_discarded(const struct process *process, const struct thread *thr
     return signal_is_ignored(process, signal) && recipient && !(recipient->signals.blocked & bit);
 }
 
-int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
-                struct signal_entry *entry)
+/* Makes a signal pending. */
+static int add(struct process *process, struct thread *thread, const struct signal_info *info,
+               struct signal_entry *entry)
 {
     struct signal_pending *pending = thread ? &thread->signals.pending : &process->signals.pending;
     bool is_queued = info->signal >= SIGNAL_REAL_TIME;
@@ -224,6 +225,24 @@ int signal_send(struct process *process, struct thread *thread, const struct sig
     pending->set |= bit;
     recipient_notify(process, thread, bit);
     return 0;
+}
+
+int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
+                struct signal_entry *entry)
+{
+    int error = add(process, thread, info, entry);
+
+    if (__atomic_load_n(&process->signals.watched, __ATOMIC_RELAXED)) {
+        __atomic_fetch_add(&process->signals.sent, 1, __ATOMIC_RELAXED);
+        event_notify(process, event_of(&process->signals));
+    }
+    return error;
+}
+
+void signals_watch(struct process *process)
+{
+    SPIN_GUARD(&process->signals.lock); /* a signal is pending before, or its sender sees this */
+    __atomic_store_n(&process->signals.watched, true, __ATOMIC_RELAXED);
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
