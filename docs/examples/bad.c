@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
+#include <sys/fanotify.h>
 
 struct list {
     int value;
@@ -51,8 +51,8 @@ int main(int argc, char **argv)
         return sum(NULL);
     if (!strcmp(way, "stack"))
         return deep(0);
-    if (!strcmp(way, "inotify") && inotify_init() < 0)
-        perror("inotify_init");
+    if (!strcmp(way, "fanotify") && fanotify_init(0, 0) < 0)
+        perror("fanotify_init");
     else if (!strcmp(way, "memory") && !malloc(1UL << 40))
         perror("malloc");
     else if (!strcmp(way, "write") && !(file = fopen("/data/out", "w")))
@@ -60,6 +60,6 @@ int main(int argc, char **argv)
     else if (!strcmp(way, "thread") && (errno = pthread_create(&thread, NULL, wait_for_ever, NULL)))
         perror("pthread_create");
     else
-        fprintf(stderr, "usage: bad null|stack|inotify|memory|write|thread\n");
+        fprintf(stderr, "usage: bad null|stack|fanotify|memory|write|thread\n");
     return 1;
 }

@@ -189,6 +189,8 @@ static void file_end(struct file *file)
     struct file_table *table = file->process->files;
     struct tree *tree = file->process->tree;
 
+    if (!(file->flags & O_PATH))
+        file_notify(file, (file->flags & O_ACCMODE) == O_RDONLY ? TREE_CLOSE : TREE_CLOSE_WRITE);
     if (file->operations && file->operations->release)
         file->operations->release(file);
     if (file->inode) {

@@ -41,6 +41,7 @@ struct file_operations {
     uint64_t (*size)(const struct file *file); /* NULL: not seekable; with `waits` perhaps a negative error */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
+    uint64_t (*deadline)(struct file *file);   /* when it becomes ready without a thread (clock.h); or NULL */
     void (*release)(struct file *file);        /* after the last reference */
     const char *name;                          /* of a file without an inode, for /proc/self/fd */
     uint64_t (*events)(const struct file *file); /* kinds that may make it ready; NULL: event_of(file) */
@@ -80,6 +81,15 @@ struct file {
             uint64_t changes; /* how often the value has changed */
             bool is_semaphore;
         } event; /* eventfd.c */
+        struct {
+            uint64_t deadline;    /* of the first expiry that was not read (clock.h); 0: not set */
+            uint64_t interval_ns; /* 0: once */
+            uint64_t changes;     /* how often it was set or read */
+            uint64_t steps;       /* clock_wall_steps, as far as the program knows */
+            bool is_wall;         /* its clock is CLOCK_REALTIME */
+            bool ends_at_steps;   /* TFD_TIMER_CANCEL_ON_SET */
+        } timer;                  /* timerfd.c */
+        uint64_t signals;         /* signalfd.c: a bit each */
     };
 };
 
@@ -253,6 +263,43 @@ int file_bytes_limit(uint64_t offset, uint64_t *bytes);
 /* Makes `file`, new from file_allocate, an event counter between the threads of a process, eventfd(2). Of
  * `flags`, O_NONBLOCK and EFD_SEMAPHORE count. eventfd.c */
 void eventfd_initialise(struct file *file, uint32_t value, unsigned flags);
+
+/* Makes `file` a timer that is read, timerfd_create(2), signals that are read, signalfd(2), or a process,
+ * pidfd_open(2). Of `flags`, O_NONBLOCK counts. timerfd.c, signalfd.c, pidfd.c */
+void timerfd_initialise(struct file *file, bool is_wall, unsigned flags);
+void signalfd_initialise(struct file *file, unsigned flags);
+void pidfd_initialise(struct file *file, struct process *process, unsigned flags);
+
+/* Sets a timer: to a time of its clock, or in `ns` from now; 0 stops it. *old gets the setting before.
+ * -EINVAL if the file is no timer; -ECANCELED, but the timer is set, if `ends_at_steps` and the clock has
+ * stepped. */
+struct timer_setting;
+int timerfd_set(struct file *file, uint64_t ns, uint64_t interval_ns, bool is_absolute, bool ends_at_steps,
+                struct timer_setting *old);
+int timerfd_get(struct file *file, struct timer_setting *setting);
+
+/* Changes the set of signals; -EINVAL if the file is no signalfd. */
+int signalfd_set(struct file *file, uint64_t set);
+
+/* Returns the process that a file stands for, perhaps ended; NULL if it stands for none. */
+struct process *pidfd_process(const struct file *file);
+
+/* Makes `file` a queue of events of files, inotify(7): -ENOMEM. Adds and removes a watch, as the calls do,
+ * the first under the lock of tree_lock_to_add. inotify.c */
+int inotify_create(struct file *file, unsigned flags);
+int inotify_watch(struct file *file, struct inode *inode, uint32_t mask);
+int inotify_unwatch(struct file *file, int32_t number);
+bool file_is_inotify(const struct file *file);
+int32_t inotify_unread(struct file *file);
+
+/* Notifies the watches of a file and of its directory of what was done with it: events of tree.h. No locks
+ * held. Costs nothing while the node has no watch. */
+void inode_watchers_notify(struct tree *tree, struct inode *inode, uint32_t events);
+static inline void file_notify(const struct file *file, uint32_t events)
+{
+    if (file->inode && tree_is_watched(file->process->tree))
+        inode_watchers_notify(file->process->tree, file->inode, events);
+}
 
 /* Adds /dev to the tree. devices.c */
 int devices_add(struct tree *tree, struct message *why);

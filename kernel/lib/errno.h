@@ -76,6 +76,7 @@
 #define EALREADY        114
 #define EINPROGRESS     115
 #define ESTALE          116
+#define ECANCELED       125
 #define ENOKEY          126
 
 /* Inside the kernel alone, as Linux's ERESTARTNOHAND: EINTR even after a handler with SA_RESTART. */

@@ -60,7 +60,7 @@ static void wake_all(struct event_list *list, uint64_t kinds)
             wake(list, waiter);
 }
 
-static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
+static int wait(unsigned which, uint64_t kinds, uint64_t deadline)
 {
     struct thread *thread = arch_thread();
     struct event_list *list = &thread->process->events[which];
@@ -72,7 +72,7 @@ static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
     list_append(&list->waiters, &waiter.link);
     spin_unlock(&list->lock);
     if (__atomic_load_n(&list->sequence, __ATOMIC_SEQ_CST) == thread->events_seen[which])
-        result = thread_sleep(&waiter.notified, deadline_ns);
+        result = thread_sleep_to_step(&waiter.notified, deadline);
     spin_lock(&list->lock);
     if (!waiter.notified)
         list_remove(&list->waiters, &waiter.link);
@@ -85,9 +85,9 @@ static int wait(unsigned which, uint64_t kinds, uint64_t deadline_ns)
     return result == -EINTR ? -EINTR : 0;
 }
 
-int event_wait(uint64_t kinds, uint64_t deadline_ns)
+int event_wait(uint64_t kinds, uint64_t deadline)
 {
-    return wait(EVENTS_PRIVATE, kinds, deadline_ns);
+    return wait(EVENTS_PRIVATE, kinds, deadline);
 }
 
 int event_wait_shared(const void *object)

@@ -40,9 +40,10 @@ struct event_list {
     struct list waiters;
 };
 
-/* Waits for an event of these kinds, at most until the deadline. No lock may be held. Returns 0, or -EINTR if
- * a signal or the end of the process is pending. */
-int event_wait(uint64_t kinds, uint64_t deadline_ns);
+/* Waits for an event of these kinds, at most until the deadline (clock.h), or, if that is one by wall time,
+ * until that clock steps. No lock may be held. Returns 0, or -EINTR if a signal or the end of the process is
+ * pending. */
+int event_wait(uint64_t kinds, uint64_t deadline);
 
 /* Waits likewise for events without a notification, such as a device's input: at most a millisecond. */
 int event_wait_polling(uint64_t kinds, uint64_t deadline_ns);

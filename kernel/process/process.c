@@ -137,7 +137,9 @@ _Noreturn void process_end(void)
 {
     struct process *process = arch_process();
 
-    __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
+    __atomic_store_n(&process->has_ended, true, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&process->end_audience.members[0], __ATOMIC_SEQ_CST))
+        event_audience_notify(&process->end_audience, event_of(process));
     posix_timers_end(process);
     vm_end(&process->vm);
     process_end_hook(process);

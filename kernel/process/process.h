@@ -79,10 +79,11 @@ struct process {
     struct cpu_mask cpus; /* its rank's CPUs */
     struct spinlock lock; /* guards which threads it has, and what follows up to `pages` */
     struct list threads;
-    unsigned thread_count;    /* threads in `threads`, or about to be there */
-    struct list threads_free; /* structures and stacks to use again */
-    bool ending;              /* all threads are to end with exit_status */
-    bool has_ended;           /* all threads have ended */
+    unsigned thread_count;              /* threads in `threads`, or about to be there */
+    struct list threads_free;           /* structures and stacks to use again */
+    bool ending;                        /* all threads are to end with exit_status */
+    bool has_ended;                     /* all threads have ended */
+    struct event_audience end_audience; /* waits for that */
     unsigned exit_status;
     enum process_tie tie;
     uint64_t start_ns;

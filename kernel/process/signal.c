@@ -210,8 +210,9 @@ static bool is_discarded(const struct process *process, const struct thread *thr
     return signal_is_ignored(process, signal) && recipient && !(recipient->signals.blocked & bit);
 }
 
-int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
-                struct signal_entry *entry)
+/* Makes a signal pending. */
+static int add(struct process *process, struct thread *thread, const struct signal_info *info,
+               struct signal_entry *entry)
 {
     bool is_queued = info->signal >= SIGNAL_REAL_TIME;
     uint64_t bit = signal_bit(info->signal);
@@ -243,6 +244,24 @@ void signals_timed_set(struct process *process, bool on)
     SPIN_GUARD(&process->signals.lock);
     process->signals.timed = on;
     process->signals.is_slow = on || process->signals.stopped;
+}
+
+int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
+                struct signal_entry *entry)
+{
+    int error = add(process, thread, info, entry);
+
+    if (__atomic_load_n(&process->signals.watched, __ATOMIC_RELAXED)) {
+        __atomic_fetch_add(&process->signals.sent, 1, __ATOMIC_RELAXED);
+        event_notify(process, event_of(&process->signals));
+    }
+    return error;
+}
+
+void signals_watch(struct process *process)
+{
+    SPIN_GUARD(&process->signals.lock); /* a signal is pending before, or its sender sees this */
+    __atomic_store_n(&process->signals.watched, true, __ATOMIC_RELAXED);
 }
 
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)

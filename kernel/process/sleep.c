@@ -33,30 +33,32 @@ static uint64_t block(struct thread *thread)
     return now_ns;
 }
 
+enum until { UNTIL_WOKEN, UNTIL_WORK, UNTIL_STEP };
+
 /* Returns whether the time limit is over, and not only the first wait for it (timer_start). */
-static bool is_over(struct thread *thread, uint64_t deadline)
+static bool is_over(struct thread *thread, uint64_t deadline, enum until until)
 {
     struct smart_timer *timer = &thread->sleep_timer;
 
     if (timer_is_pending(timer))
         return false;
-    if (deadline_is_over(deadline))
+    if (until == UNTIL_STEP || deadline_is_over(deadline))
         return true;
     timer_start(timer, deadline, thread->latency_bound_ns);
     return false;
 }
 
 /* Returns how a sleep ends, if it does; else 1. */
-static int outcome(struct thread *thread, const uint32_t *woken, uint64_t deadline, bool ends_for_work)
+static int outcome(struct thread *thread, const uint32_t *woken, uint64_t deadline, enum until until)
 {
     if (woken && __atomic_load_n(woken, __ATOMIC_ACQUIRE))
         return 0;
-    if (deadline != TIMER_NEVER && is_over(thread, deadline))
+    if (deadline != TIMER_NEVER && is_over(thread, deadline, until))
         return -ETIMEDOUT;
-    return ends_for_work && thread_has_pending_work(thread) ? -EINTR : 1;
+    return until != UNTIL_WOKEN && thread_has_pending_work(thread) ? -EINTR : 1;
 }
 
-static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
+static int sleep(const uint32_t *woken, uint64_t deadline, enum until until)
 {
     struct thread *thread = arch_thread();
     struct smart_timer *timer = &thread->sleep_timer;
@@ -71,7 +73,7 @@ static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
         timer->is_background = schedule_is_background(&thread->schedule);
         timer_start(timer, deadline, thread->latency_bound_ns);
     }
-    while ((result = outcome(thread, woken, deadline, ends_for_work)) > 0)
+    while ((result = outcome(thread, woken, deadline, until)) > 0)
         now_ns = block(thread);
     if (is_limited)
         timer_cancel(timer);
@@ -82,12 +84,17 @@ static int sleep(const uint32_t *woken, uint64_t deadline, bool ends_for_work)
 
 int thread_sleep(const uint32_t *woken, uint64_t deadline)
 {
-    return sleep(woken, deadline, true);
+    return sleep(woken, deadline, UNTIL_WORK);
+}
+
+int thread_sleep_to_step(const uint32_t *woken, uint64_t deadline)
+{
+    return sleep(woken, deadline, UNTIL_STEP);
 }
 
 int thread_sleep_through(const uint32_t *woken, uint64_t deadline)
 {
-    return sleep(woken, deadline, false);
+    return sleep(woken, deadline, UNTIL_WOKEN);
 }
 
 void thread_sleep_stopped(struct thread *thread)

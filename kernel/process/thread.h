@@ -124,6 +124,9 @@ bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD
  * -EINTR when the thread has pending work, a signal or the end of its process. No locks held. */
 int thread_sleep(const uint32_t *woken, uint64_t deadline);
 
+/* Sleeps likewise; -ETIMEDOUT perhaps also before a deadline by wall time: when that clock steps. */
+int thread_sleep_to_step(const uint32_t *woken, uint64_t deadline);
+
 /* Sleeps likewise, whatever is pending, for a wait that is bounded and must not be given up: never -EINTR. */
 int thread_sleep_through(const uint32_t *woken, uint64_t deadline);
 

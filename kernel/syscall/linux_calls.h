@@ -76,6 +76,13 @@ struct linux_flock {
 #define EPOLLET       (1U << 31)
 #define EPOLL_EVENTS  0xffffU
 
+#define EPOLLEXCLUSIVE      (1U << 28)
+#define EPOLLEXCLUSIVE_WITH (1U << 0 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 29 | EPOLLET | EPOLLEXCLUSIVE)
+#define EPOLL_ABOVE_MAX     4 /* sets above another one */
+
+#define TFD_TIMER_ABSTIME       1
+#define TFD_TIMER_CANCEL_ON_SET 2
+
 #define UTIME_NOW  0x3fffffff
 #define UTIME_OMIT 0x3ffffffe
 
@@ -216,6 +223,9 @@ struct linux_itimerval {
 struct linux_itimerspec {
     struct linux_timespec interval, value;
 };
+
+struct timer_setting;
+struct linux_itimerspec itimerspec_of(const struct timer_setting *setting); /* sys_timer.c */
 
 /* Signals */
 #define SIG_BLOCK   0

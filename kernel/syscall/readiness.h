@@ -10,17 +10,31 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What may change the readiness that was read. */
+struct scan_until {
+    uint64_t events; /* kinds */
+    uint64_t due_ns; /* when a file becomes ready on its own; WAIT_FOREVER: never */
+    bool by_wall;    /* one of these goes by a clock that may step */
+};
+
 struct scan {
-    uint64_t events;        /* kinds that may change what it has read */
-    uint64_t sets_since_ns; /* when it has read the first epoll set; 0: none so far */
+    struct scan_until until;
+    uint64_t sets_since_ns; /* when it has read the first epoll set as a file; 0: none so far */
+    unsigned depth;         /* sets above the files that are read */
 };
 
 /* Scans `set` until the result is not 0, and returns that: a number of files, or a negative errno. 0 at the
  * deadline; -EINTR if a signal ends the wait. A scan does not wait. */
 long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set, uint64_t deadline_ns);
 
-/* Epoll sets as files. A scan that reads a set many times scans its rows once. sys_epoll.c */
+/* Reads the readiness of a file (enum file_ready), and its activity (file_operations.activity). */
+unsigned file_scan(struct file *file, struct scan *scan, uint64_t *activity);
+
+/* Adds what may change what another scan has read. */
+void scan_add(struct scan *scan, const struct scan_until *until);
+
+/* Does file_scan for an epoll set. A scan that reads a set many times scans its rows once. sys_epoll.c */
 extern const struct file_operations epoll_operations;
-unsigned epoll_readiness(struct file *file, struct scan *scan);
+unsigned epoll_readiness(struct file *file, struct scan *scan, uint64_t *activity);
 
 #endif

@@ -12,8 +12,18 @@
 
 #define NS_PER_SECOND 1000000000LL
 
+/* Returns the event of a change: of a time alone, that of the call that would set it. */
+static uint32_t event_of_change(unsigned what)
+{
+    const unsigned times = what & (MOUNT_ACCESSED | MOUNT_MODIFIED);
+
+    if (what & (MOUNT_MODE | MOUNT_USER | MOUNT_GROUP) || times == (MOUNT_ACCESSED | MOUNT_MODIFIED))
+        return TREE_ATTRIBUTES;
+    return times == MOUNT_ACCESSED ? TREE_ACCESS : times ? TREE_MODIFY : 0;
+}
+
 /* Sets attributes of an inode. The caller holds the tree's lock. */
-static int attributes_set(struct inode *inode, const struct mount_change *change)
+static int attributes_set(struct tree *tree, struct inode *inode, const struct mount_change *change)
 {
     if (!inode->writable)
         return -EROFS;
@@ -30,6 +40,7 @@ static int attributes_set(struct inode *inode, const struct mount_change *change
     if (change->what & MOUNT_MODIFIED)
         inode->modified_ns = change->modified_ns;
     inode->changed_ns = file_wall_clock_ns();
+    tree_notify(tree, inode, event_of_change(change->what));
     return 0;
 }
 
@@ -40,7 +51,7 @@ long open_attributes_set(struct file *file, struct mount_change change)
     if (file->inode->mount)
         return file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
     SPIN_GUARD(&file->process->tree->lock);
-    return attributes_set(file->inode, &change);
+    return attributes_set(file->process->tree, file->inode, &change);
 }
 
 static bool flags_known(uint64_t flags)
@@ -66,7 +77,7 @@ long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, str
     long result = path_begin(&path, directory, address, follow ? TREE_FOLLOW : TREE_NO_FOLLOW);
     while (path_leads(&path, &result))
         result = result == TREE_LEFT ? path.call.mount->operations->change(&path.call, follow, &change)
-                                     : attributes_set(path.found.inode, &change);
+                                     : attributes_set(path.tree, path.found.inode, &change);
     return path_end(&path, result);
 }
 

@@ -202,6 +202,8 @@ static long unread_query(struct file *file, uint64_t argument)
 
     if (file_is_pipe(file)) {
         unread = pipe_unread(file);
+    } else if (file_is_inotify(file)) {
+        unread = inotify_unread(file);
     } else if (file->inode && mode_is(file->inode->mode, S_IFREG)) {
         int64_t size = (int64_t)file->operations->size(file), left = size - (int64_t)file->offset;
 

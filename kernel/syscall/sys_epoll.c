@@ -8,6 +8,10 @@
  * An edge-triggered row reports what is ready when that is new, or when the file has been active since the
  * row's last report.
  *
+ * A set may be in another one. Each knows at most how many are above it, so that adding one in a circle, or
+ * below too many, is refused, and a scan goes down no further than that. The row is added first, then the way
+ * down from it is searched: of two threads that close one circle at the same time at least one finds it.
+ *
  * Source: man 7 epoll, man 2 epoll_ctl, epoll_wait (facts of the interface).
  */
 #include "arch.h"
@@ -40,7 +44,10 @@ struct epoll {
     uint32_t next;        /* where the next scan begins, so that no file is always last */
     uint64_t scanned_ns;  /* when the set was last scanned as a file */
     unsigned ready;       /* its readiness at that time */
-    uint64_t events;      /* the events that may change that readiness */
+    uint64_t activity;    /* a sum of what its files answered */
+    struct scan_until until;
+    unsigned above;  /* sets above it, at most: one that contains it, one that contains that, … */
+    uint64_t search; /* the last search for a circle that came here */
     struct row *pages[ROW_PAGES]; /* NULL: no descriptor of this part was ever in the set */
 };
 
@@ -56,17 +63,13 @@ static void epoll_release(struct file *file)
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-/* Returns the readiness of a set as a file, for poll and select: it is ready when a file in it is. A set in a
- * set is not supported. */
-static unsigned epoll_ready(struct file *file)
+static uint64_t epoll_events(const struct file *file)
 {
-    struct scan scan = { 0 };
-
-    return epoll_readiness(file, &scan);
+    return event_of(file->object);
 }
 
 const struct file_operations epoll_operations = {
-    .ready = epoll_ready, .release = epoll_release, .name = "anon_inode:[eventpoll]", .waits = true
+    .events = epoll_events, .release = epoll_release, .name = "anon_inode:[eventpoll]", .waits = true
 };
 
 long sys_epoll_create1(uint64_t flags)
@@ -124,7 +127,7 @@ static uint32_t row_next(const struct epoll *epoll, uint32_t descriptor)
 
         if (!row)
             descriptor += (uint32_t)(ROWS_A_PAGE - 1 - descriptor % ROWS_A_PAGE);
-        else if (__atomic_load_n(&row->serial, __ATOMIC_RELAXED))
+        else if (__atomic_load_n(&row->serial, __ATOMIC_SEQ_CST))
             break;
     }
     return descriptor < FILE_DESCRIPTORS_MAX ? descriptor : FILE_DESCRIPTORS_MAX;
@@ -143,6 +146,8 @@ static int row_change(struct row *row, struct file *file, uint32_t operation,
     case EPOLL_CTL_MOD:
         if (!exists)
             return -ENOENT;
+        if (row->events & EPOLLEXCLUSIVE)
+            return -EINVAL;
         break;
     case EPOLL_CTL_DEL:
         if (!exists)
@@ -154,6 +159,41 @@ static int row_change(struct row *row, struct file *file, uint32_t operation,
     }
     *row = (struct row){ .serial = file->serial, .events = event->events, .data = event->data };
     return 0;
+}
+
+/* Goes down through a set that has `above` sets above it: with a number of a search, to see that `outer` is
+ * not there; without, to let them know `above`. False: it is there, or there are too many above each other.
+ * Ends in a circle, too. */
+static bool sets_descend(const struct file *file, const struct epoll *outer, unsigned above, uint64_t search)
+{
+    struct epoll *epoll = file->object;
+
+    if (epoll == outer || above > EPOLL_ABOVE_MAX)
+        return false;
+    if (search ? epoll->search == search : epoll->above >= above)
+        return true;
+    if (search)
+        epoll->search = search;
+    else
+        epoll->above = above;
+    for (uint32_t d = 0; (d = row_next(epoll, d)) < FILE_DESCRIPTORS_MAX; d++) {
+        FILE_REFERENCE inner = file_get(arch_process(), d);
+
+        crosscall_serve();
+        if (inner && inner->operations == &epoll_operations && inner->serial == row_of(epoll, d)->serial &&
+            !sets_descend(inner, outer, above + 1, search))
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether a set that was just added to `outer` may be there. */
+static bool sets_check(const struct file *file, const struct epoll *outer)
+{
+    static uint64_t searches; /* atomic */
+
+    return sets_descend(file, outer, 1, __atomic_add_fetch(&searches, 1, __ATOMIC_SEQ_CST)) &&
+           sets_descend(file, outer, outer->above + 1, 0);
 }
 
 long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descriptor, uint64_t address)
@@ -169,17 +209,25 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
         return -EBADF;
     if (set->operations != &epoll_operations || file == set)
         return -EINVAL;
-    if (file->operations == &epoll_operations)
-        return -ELOOP; /* sets of sets are not supported */
+    bool is_set = file->operations == &epoll_operations;
+    if ((event.events & EPOLLEXCLUSIVE) &&
+        ((uint32_t)operation == EPOLL_CTL_MOD || is_set || (event.events & ~EPOLLEXCLUSIVE_WITH)))
+        return -EINVAL;
     if (file->inode && !file->inode->device)
         return -EPERM; /* as Linux: files and directories are always ready */
     struct epoll *epoll = set->object;
     int error = row_add(set->process->vm.pages, epoll, (uint32_t)descriptor);
     if (error)
         return error;
+    struct row *row = row_of(epoll, (uint32_t)descriptor);
     spin_lock(&epoll->lock);
-    error = row_change(row_of(epoll, (uint32_t)descriptor), file, (uint32_t)operation, &event);
+    error = row_change(row, file, (uint32_t)operation, &event);
     spin_unlock(&epoll->lock);
+    if (!error && is_set && (uint32_t)operation == EPOLL_CTL_ADD && !sets_check(file, epoll)) {
+        SPIN_GUARD(&epoll->lock);
+        row_change(row, file, EPOLL_CTL_DEL, &event);
+        return -ELOOP;
+    }
     if (!error)
         event_notify(set->process, event_of(epoll));
     return error;
@@ -205,13 +253,14 @@ static uint32_t row_report(struct row *row, const struct file *file, uint32_t re
     return report;
 }
 
-/* Scans a row: returns the events and the data that it reports. With `peek` the row stays as it is. */
+/* Scans a row: returns the events and the data that it reports. With `peek`, a sum of what readiness and
+ * activity the files have, the row stays as it is. */
 static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descriptor, struct scan *scan,
-                                         bool peek)
+                                         uint64_t *peek)
 {
     struct linux_epoll_event event = { 0 };
     struct row *row = row_of(epoll, descriptor);
-    uint64_t serial = __atomic_load_n(&row->serial, __ATOMIC_RELAXED);
+    uint64_t serial = __atomic_load_n(&row->serial, __ATOMIC_RELAXED), activity = 0;
     FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
     if (!file)
@@ -219,42 +268,47 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     /* If the descriptor means another file now, that may be this very set, whose readiness would scan this
      * row. */
     bool is_listed = file->serial == serial;
-    uint64_t activity = is_listed && file->operations->activity ? file->operations->activity(file) : 0;
-    uint32_t ready = is_listed ? file_ready(file) : 0;
+    uint32_t ready = is_listed ? file_scan(file, scan, &activity) : 0;
     SPIN_GUARD(&epoll->lock);
     if (row->serial == serial && is_listed) {
-        scan->events |= file_events(file);
         ready &= (row->events & EPOLL_EVENTS) | READY_ERROR | READY_HANG_UP;
         event.events = row_report(row, file, ready, activity, peek);
         event.data = row->data;
+        if (peek)
+            *peek = *peek * 31 + activity + ready;
     } else if (row->serial == serial) { /* else it was added again meanwhile */
         row->serial = 0;
     }
     return event;
 }
 
-unsigned epoll_readiness(struct file *file, struct scan *scan)
+unsigned epoll_readiness(struct file *file, struct scan *scan, uint64_t *activity)
 {
     struct epoll *epoll = file->object;
-    struct scan members = { .events = event_of(epoll) };
+    struct scan members = { { event_of(epoll), WAIT_FOREVER, false }, scan->sets_since_ns, scan->depth + 1 };
     uint64_t now_ns = clock_now_ns();
+    bool is_first = !scan->sets_since_ns;
     unsigned ready = 0;
 
-    if (!scan->sets_since_ns) {
-        scan->sets_since_ns = now_ns;
-    } else if (__atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) >= scan->sets_since_ns) {
-        scan->events |= epoll->events;
-        return epoll->ready;
+    *activity = 0;
+    if (scan->depth > EPOLL_ABOVE_MAX)
+        return 0; /* in a circle, which is about to be refused */
+    if (is_first)
+        scan->sets_since_ns = members.sets_since_ns = now_ns;
+    if (is_first || __atomic_load_n(&epoll->scanned_ns, __ATOMIC_ACQUIRE) < scan->sets_since_ns) {
+        for (uint32_t d = 0; (d = row_next(epoll, d)) < FILE_DESCRIPTORS_MAX; d++) {
+            crosscall_serve(); /* a program may list many large sets */
+            if (row_scan(epoll, d, &members, activity).events)
+                ready = READY_IN;
+        }
+        epoll->until = members.until;
+        epoll->activity = *activity;
+        epoll->ready = ready;
+        __atomic_store_n(&epoll->scanned_ns, now_ns, __ATOMIC_RELEASE);
     }
-    for (uint32_t d = 0; !ready && (d = row_next(epoll, d)) < FILE_DESCRIPTORS_MAX; d++) {
-        crosscall_serve(); /* a program may list many large sets */
-        ready = row_scan(epoll, d, &members, true).events ? READY_IN : 0;
-    }
-    scan->events |= members.events;
-    epoll->events = members.events;
-    epoll->ready = ready;
-    __atomic_store_n(&epoll->scanned_ns, now_ns, __ATOMIC_RELEASE);
-    return ready;
+    scan_add(scan, &epoll->until);
+    *activity = epoll->activity;
+    return epoll->ready;
 }
 
 struct epoll_wait {
@@ -272,7 +326,7 @@ static int64_t rows_scan(const struct epoll_wait *wait, uint32_t first, uint32_t
 
     for (uint32_t d = first; count < (int64_t)wait->room && (d = row_next(epoll, d)) < end; d++) {
         crosscall_serve();
-        struct linux_epoll_event event = row_scan(epoll, d, scan, false);
+        struct linux_epoll_event event = row_scan(epoll, d, scan, NULL);
         if (!event.events)
             continue;
         if (user_write(wait->buffer + (uint64_t)count * sizeof(event), &event, sizeof(event)))
@@ -291,7 +345,7 @@ static int64_t epoll_scan(void *set, struct scan *scan)
 
     if (count >= 0)
         count = rows_scan(wait, 0, start, count, scan);
-    scan->events |= event_of(wait->epoll);
+    scan->until.events |= event_of(wait->epoll);
     return count;
 }
 

@@ -38,7 +38,8 @@ static int vector_limit(const struct file *file, struct user_vector *vector, con
 }
 
 /* Moves a vector, from its present part on, as one operation. */
-static int64_t vector_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
+static int64_t vector_move_silently(struct file *file, struct user_vector *vector, const uint64_t *offset,
+                                    bool write)
 {
     if (file->operations->size && (int64_t)((offset ? *offset : file->offset) + vector->left) < 0)
         return -EINVAL; /* beyond what an offset can say */
@@ -60,6 +61,16 @@ static int64_t vector_move(struct file *file, struct user_vector *vector, const 
         appends && vector->left > 0 ? file_append(file, vector, &at) : file_move(file, vector, at, write);
     if (!offset && moved > 0)
         file->offset = at + (uint64_t)moved;
+    return moved;
+}
+
+/* Moves likewise, and notifies the watches of the file. */
+static int64_t vector_move(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write)
+{
+    int64_t moved = vector_move_silently(file, vector, offset, write);
+
+    if (moved > 0)
+        file_notify(file, write ? TREE_MODIFY : TREE_ACCESS);
     return moved;
 }
 

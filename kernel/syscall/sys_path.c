@@ -110,7 +110,10 @@ static int file_complete(struct file *file, uint64_t flags)
     if (!error && (flags & O_TRUNC) && file->inode->memory && !(flags & O_PATH)) {
         error = shared_memory_size(file->inode->memory, process->vm.pages, 0, SIZE_RESIZE);
         file_touch(file->inode);
+        file_notify(file, TREE_MODIFY);
     }
+    if (!error && !(flags & O_PATH))
+        file_notify(file, TREE_OPEN);
     return error ? error : file_install(process, file, 0, flags & O_CLOEXEC);
 }
 
@@ -131,6 +134,8 @@ long path_open(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mo
         error = inode_open(&path, directory, address, flags, mode);
     if (error)
         return error;
+    if (!path.found.entry) /* it was missing, or is on a mount, which has truncated it */
+        flags &= ~(uint64_t)O_TRUNC;
     file->inode = path.found.inode;
     file->tid = path.found.tid;
     file->flags = ((unsigned)flags & ~(unsigned)(O_CLOEXEC | O_CREAT | O_TRUNC | O_EXCL)) |
@@ -349,7 +354,9 @@ long directory_read(struct file *file, uint64_t buffer, uint64_t bytes)
         return -ENOTDIR;
     if (!file->operations->waits) {
         SPIN_GUARD_OWN(&file->lock);
-        return entries_read(file, buffer, bytes);
+        int64_t result = entries_read(file, buffer, bytes);
+        file_notify(file, TREE_ACCESS);
+        return result;
     }
     int error = file_offset_claim(file);
     if (error)

@@ -22,27 +22,61 @@
 #include "syscall/syscall.h"
 #include "time/timespec.h"
 
+void scan_add(struct scan *scan, const struct scan_until *until)
+{
+    scan->until.events |= until->events;
+    scan->until.due_ns = smaller(scan->until.due_ns, until->due_ns);
+    scan->until.by_wall |= until->by_wall;
+}
+
+/* Reads the deadline and the activity first: what changes meanwhile is seen in the readiness. */
+unsigned file_scan(struct file *file, struct scan *scan, uint64_t *activity)
+{
+    const struct file_operations *operations = file->operations;
+    struct scan_until until = { file_events(file), WAIT_FOREVER, false };
+
+    if (operations == &epoll_operations)
+        return epoll_readiness(file, scan, activity);
+    if (operations->deadline) {
+        uint64_t deadline = operations->deadline(file);
+
+        until.due_ns = deadline_wait_ns(deadline);
+        until.by_wall = deadline_is_wall(deadline);
+    }
+    scan_add(scan, &until);
+    *activity = operations->activity ? operations->activity(file) : 0;
+    return file_ready(file);
+}
+
 /* Returns the readiness of a descriptor's file (enum file_ready), or -EBADF. For scans. */
 static int readiness_of(uint64_t descriptor, struct scan *scan)
 {
     FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    uint64_t activity;
 
-    if (!file)
-        return -EBADF;
-    unsigned ready = file->operations == &epoll_operations ? epoll_readiness(file, scan) : file_ready(file);
-    scan->events |= file_events(file); /* a set has added those of its rows */
-    return (int)ready;
+    return file ? (int)file_scan(file, scan, &activity) : -EBADF;
+}
+
+/* Returns until when to wait: a time of the clock that may step, if a file waits for that to happen. */
+static uint64_t scan_deadline(const struct scan *scan, uint64_t deadline_ns)
+{
+    const uint64_t until_ns = smaller(scan->until.due_ns, deadline_ns);
+
+    if (!scan->until.by_wall)
+        return until_ns;
+    const uint64_t left_ns = until_ns - smaller(clock_now_ns(), until_ns);
+    return deadline_by(DEADLINE_WALL, smaller(time_add(clock_wall_ns(NULL), left_ns), (1ULL << 62) - 1));
 }
 
 long readiness_wait(int64_t (*scan_set)(void *set, struct scan *scan), void *set, uint64_t deadline_ns)
 {
     for (;;) {
-        struct scan scan = { 0 };
+        struct scan scan = { .until.due_ns = WAIT_FOREVER };
         long result = scan_set(set, &scan);
 
         if (result || clock_now_ns() >= deadline_ns)
             return result;
-        result = file_event_wait(scan.events, deadline_ns);
+        result = file_event_wait(scan.until.events, scan_deadline(&scan, deadline_ns));
         if (result)
             return result;
     }

@@ -162,6 +162,14 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t usage)
     return (int32_t)pid == INT32_MIN ? -ESRCH : -ECHILD;
 }
 
+/* Answers a wait for the process that a descriptor stands for, which is no child. */
+static int descriptor_wait(uint64_t descriptor)
+{
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+
+    return file && pidfd_process(file) ? -ECHILD : -EBADF;
+}
+
 long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uint64_t usage)
 {
     const uint32_t ends = WAIT_EXITED | WAIT_STOPPED | WAIT_CONTINUED;
@@ -177,8 +185,8 @@ long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uin
         return (int32_t)id <= 0 ? -EINVAL : -ECHILD;
     case GROUP:
         return (int32_t)id < 0 ? -EINVAL : -ECHILD;
-    case DESCRIPTOR: /* no descriptor stands for a process */
-        return (int32_t)id < 0 ? -EINVAL : -EBADF;
+    case DESCRIPTOR:
+        return (int32_t)id < 0 ? -EINVAL : descriptor_wait(id);
     default:
         return -EINVAL;
     }

@@ -6,6 +6,7 @@
  * compute node are the only other processes; all of them belong to root.
  */
 #include "arch.h"
+#include "fs/file.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "process/process.h"
@@ -253,6 +254,25 @@ long sys_rt_sigqueueinfo(uint64_t pid, uint64_t signal, uint64_t address)
     if (error)
         return error;
     return (int32_t)pid <= 0 ? -ESRCH : process_signal(process_find((uint32_t)pid), &info);
+}
+
+long sys_pidfd_send_signal(uint64_t descriptor, uint64_t signal, uint64_t address, uint64_t flags)
+{
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    const struct process *process = file ? pidfd_process(file) : NULL;
+    struct signal_info info = info_of((uint32_t)signal, SIGNAL_BY_USER);
+    int32_t number = (int32_t)signal;
+
+    if ((uint32_t)flags)
+        return -EINVAL;
+    if (!process)
+        return -EBADF;
+    if (address && user_read(&number, address, sizeof(number)))
+        return -EFAULT;
+    if (number != (int32_t)signal || (uint32_t)signal > SIGNAL_COUNT)
+        return -EINVAL;
+    int error = address ? info_read(&info, address, signal, process->pid) : 0;
+    return error ? error : process_signal(process_find(process->pid), &info);
 }
 
 long sys_rt_tgsigqueueinfo(uint64_t group, uint64_t tid, uint64_t signal, uint64_t address)

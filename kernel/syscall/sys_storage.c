@@ -32,6 +32,8 @@ static int inode_resize(struct inode *inode, uint64_t bytes)
         error = shared_memory_size(inode->memory, arch_process()->vm.pages, bytes, SIZE_RESIZE);
     if (!error)
         file_touch(inode);
+    if (!error && tree_is_watched(arch_process()->tree))
+        inode_watchers_notify(arch_process()->tree, inode, TREE_MODIFY);
     return error;
 }
 
@@ -119,8 +121,10 @@ long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t
     else if (!(error = size_check(file->inode->memory, offset + bytes)))
         error = shared_memory_size(file->inode->memory, arch_process()->vm.pages, offset + bytes,
                                    mode & FALLOC_KEEP_SIZE ? SIZE_RESERVE : SIZE_GROW);
-    if (!error)
+    if (!error) {
         file_touch(file->inode);
+        file_notify(file, TREE_MODIFY);
+    }
     return error;
 }
 

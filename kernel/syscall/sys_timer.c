@@ -132,7 +132,7 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     return 0;
 }
 
-static struct linux_itimerspec itimerspec_of(const struct timer_setting *setting)
+struct linux_itimerspec itimerspec_of(const struct timer_setting *setting)
 {
     return (struct linux_itimerspec){
         { (int64_t)(setting->interval_ns / NS_PER_S), (int64_t)(setting->interval_ns % NS_PER_S) },

@@ -42,7 +42,8 @@ enum refusal {
     REFUSAL_TIMERS,
     REFUSAL_THREAD_KIND,
     REFUSAL_TRACING,
-    REFUSAL_CPU_TIMERS
+    REFUSAL_CPU_TIMERS,
+    REFUSAL_WATCH
 };
 
 /* Reports a call without a handler to the user, and answers -ENOSYS. Called by the entry code's

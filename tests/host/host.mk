@@ -35,8 +35,8 @@ HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE)
 
 HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
-              file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame page_frame \
-              global_clock \
+              watch file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame \
+              page_frame global_clock \
               registry lease_table welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
@@ -53,9 +53,10 @@ address_option_sources := kernel/net/address_option.c kernel/lib/format.c
 memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
 elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
 cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
-tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c) kernel/lib/cpio.c \
-                kernel/lib/format.c
+tree_sources := $(addprefix kernel/fs/tree/,tree.c lookup.c directory.c slab.c change.c watch.c) \
+                $(addprefix kernel/lib/,avl.c cpio.c format.c)
 file_lock_sources := kernel/fs/file_lock.c $(tree_sources)
+watch_sources := $(tree_sources)
 mount_sources := kernel/fs/mount.c $(tree_sources)
 ninep_sources := $(patsubst %,kernel/ninep/%.c,codec session path file mount names) kernel/lib/avl.c \
                  kernel/lib/format.c \

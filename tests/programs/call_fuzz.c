@@ -302,6 +302,10 @@ static void ground_make(void)
     descriptor_keep(CALL(SYS_epoll_create1, 0));
     descriptor_keep(CALL(SYS_timerfd_create, CLOCK_MONOTONIC, O_NONBLOCK));
     descriptor_keep(CALL(SYS_memfd_create, (uint64_t) "fuzz", MFD_ALLOW_SEALING));
+    long queue = CALL(SYS_inotify_init1, O_NONBLOCK);
+    descriptor_keep(queue);
+    CALL(SYS_inotify_add_watch, (uint64_t)queue, (uint64_t) "/tmp/fuzz", 0xfff);
+    descriptor_keep(CALL(434, (uint64_t)CALL(SYS_getpid), 0)); /* pidfd_open */
     descriptor_keep(CALL(SYS_signalfd4, -1UL, (uint64_t)&all, 8, O_NONBLOCK));
     sockets_make();
     CALL(SYS_umask, 022);

@@ -54,9 +54,10 @@ static const char *const call_shapes[512] = {
     /* time and waiting */
     [23] = "ipppt", [35] = "tp", [96] = "pp", [201] = "p", [213] = "i", [222] = "cpp", [223] = "igpp",
     [224] = "ip", [225] = "i", [226] = "i", [227] = "cp", [228] = "cp", [229] = "cp", [230] = "citp",
-    [232] = "dpii", [233] = "didp", [270] = "ipppt", [271] = "pitpi", [281] = "dpiipi", [282] = "dpi",
+    [232] = "dpii", [233] = "didp", [253] = "",
+    [254] = "dsg", [255] = "di", [270] = "ipppt", [271] = "pitpi", [281] = "dpiipi", [282] = "dpi",
     [283] = "cg", [284] = "i", [286] = "digp", [287] = "dp", [289] = "dpig", [290] = "ig", [291] = "g",
-    [441] = "dpitpi",
+    [294] = "g", [424] = "dzpg", [434] = "ig", [441] = "dpitpi",
 };
 // clang-format on
 

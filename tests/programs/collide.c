@@ -31,6 +31,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -107,7 +108,8 @@ enum {
     EVENTS = NETLINK + FAMILY_STEP,
     TIMERS = EVENTS + FAMILY_STEP,
     FILES = TIMERS + FAMILY_STEP,
-    SIGNALS = FILES + FAMILY_STEP
+    SIGNALS = FILES + FAMILY_STEP,
+    QUEUE = FILES + OBJECTS, /* of events of files */
 };
 
 static void timeouts_set(int descriptor)
@@ -496,7 +498,10 @@ static void events_make(struct thread *t, unsigned object)
         put(eventfd(below(t, 3), EFD_NONBLOCK | (below(t, 2) ? EFD_SEMAPHORE : 0)), EVENTS + 2);
         return;
     case 3:
-        put(timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK), EVENTS + 3);
+        if (below(t, 4))
+            put(timerfd_create(below(t, 2) ? CLOCK_MONOTONIC : CLOCK_REALTIME, TFD_NONBLOCK), EVENTS + 3);
+        else
+            put((int)syscall(SYS_pidfd_open, getpid(), 0), EVENTS + 3);
         return;
     default:
         put(epoll_create1(0), EVENTS + (int)object);
@@ -540,7 +545,7 @@ static long events_act(struct thread *t)
     case 7:
         return write(EVENTS + 2, &one, sizeof(one));
     case 8:
-        return timerfd_settime(EVENTS + 3, 0, &soon, NULL);
+        return timerfd_settime(EVENTS + 3, below(t, 4) ? 0 : (int)below(t, 4), &soon, NULL);
     default:
         return ppoll(polled, 2, &moment, NULL);
     }
@@ -854,9 +859,15 @@ static long files_act(struct thread *t)
                           .l_len = 1 + below(t, 100) };
     int directory;
 
+    if (below(t, 100) == 0)
+        put(inotify_init1(IN_NONBLOCK), QUEUE);
     path_of(t, one);
     path_of(t, two);
-    switch (below(t, 16)) {
+    switch (below(t, 18)) {
+    case 17:
+        return inotify_add_watch(QUEUE, one, IN_ALL_EVENTS | (below(t, 2) ? 0 : IN_ONESHOT));
+    case 16:
+        return below(t, 2) ? inotify_rm_watch(QUEUE, 1 + (int)below(t, 9)) : read(QUEUE, t->room, 300);
     case 0:
         return unlink(one);
     case 1:

@@ -106,6 +106,7 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
         return (int)a[0] <= getpid() && signal_is_fatal(ground, a[1]);
     case SYS_tkill:
     case SYS_rt_sigqueueinfo:
+    case 424: /* pidfd_send_signal */
         return signal_is_fatal(ground, a[1]);
     case SYS_tgkill:
     case SYS_rt_tgsigqueueinfo:
@@ -168,6 +169,10 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
         return ground->signals_ignored && !(a[1] & O_NONBLOCK);
     case SYS_signalfd4:
         return ground->signals_ignored && !(a[3] & O_NONBLOCK);
+    case SYS_inotify_init:
+        return ground->signals_ignored;
+    case SYS_inotify_init1:
+        return ground->signals_ignored && !(a[0] & O_NONBLOCK);
 
     case SYS_munmap:
     case SYS_mprotect:

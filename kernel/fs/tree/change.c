@@ -62,6 +62,7 @@ int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mod
         return error;
     }
     touch(found->directory, now_ns);
+    tree_notify_entry(tree, found, inode, TREE_CREATE, 0);
     *out = inode;
     return 0;
 }
@@ -104,6 +105,8 @@ int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *
         return -ENOSPC;
     inode->changed_ns = now_ns;
     touch(found->directory, now_ns);
+    tree_notify_self(tree, inode, TREE_ATTRIBUTES);
+    tree_notify_entry(tree, found, inode, TREE_CREATE, 0);
     return 0;
 }
 
@@ -118,6 +121,20 @@ static void name_remove(struct tree *tree, struct directory_entry *entry, int64_
     inode_free_unused(tree, inode);
 }
 
+/* Removes a name that a lookup has found, and notifies watches, in Linux's order. */
+static void found_remove(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
+{
+    struct inode *inode = found->inode;
+    bool is_last = is_directory(inode) || inode->links == 1;
+
+    if (!is_directory(inode))
+        tree_notify_self(tree, inode, TREE_ATTRIBUTES);
+    if (is_last && inode->references == 0)
+        watches_end(tree, inode);
+    tree_notify_entry(tree, found, inode, TREE_DELETE, 0);
+    name_remove(tree, found->entry, now_ns);
+}
+
 int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
 {
     if (found->last != TREE_LAST_NAME)
@@ -128,7 +145,7 @@ int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_
         return -ENOTDIR;
     if (!found->directory->writable)
         return -EROFS;
-    name_remove(tree, found->entry, now_ns);
+    found_remove(tree, found, now_ns);
     return 0;
 }
 
@@ -148,7 +165,7 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
         return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
     if (found->inode->entries[BY_NAME])
         return -ENOTEMPTY;
-    name_remove(tree, found->entry, now_ns);
+    found_remove(tree, found, now_ns);
     return 0;
 }
 
@@ -209,6 +226,19 @@ static int rename_check(const struct tree *tree, const struct path_lookup *from,
     return to->inode && to->inode != inode ? replace_check(inode, to) : 0;
 }
 
+/* Notifies watches that the inode of one lookup moves to the name of the other. */
+static void move_notify(struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
+                        struct inode *replaced)
+{
+    const uint32_t cookie = ++tree->last_cookie;
+
+    tree_notify_entry(tree, from, from->inode, TREE_MOVED_FROM, cookie);
+    tree_notify_entry(tree, to, from->inode, TREE_MOVED_TO, cookie);
+    if (replaced)
+        tree_notify_self(tree, replaced, TREE_ATTRIBUTES);
+    tree_notify_self(tree, from->inode, TREE_MOVE_SELF);
+}
+
 int tree_rename(struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
                 bool no_replace, int64_t now_ns)
 {
@@ -223,6 +253,7 @@ int tree_rename(struct tree *tree, const struct path_lookup *from, const struct 
         tree_entry_add(tree, to->directory, inode, to->name, to->name_bytes, true);
     if (!entry)
         return -ENOSPC;
+    move_notify(tree, from, to, to->inode);
     if (to->inode)
         name_remove(tree, to->entry, now_ns);
     name_remove(tree, from->entry, now_ns);
@@ -273,5 +304,7 @@ int tree_exchange(struct tree *tree, const struct path_lookup *one, const struct
     first->changed_ns = second->changed_ns = now_ns;
     touch(one->directory, now_ns);
     touch(other->directory, now_ns);
+    move_notify(tree, one, other, NULL);
+    move_notify(tree, other, one, NULL);
     return 0;
 }

@@ -149,6 +149,7 @@ struct inode *inode_create(struct tree *tree, uint32_t mode)
 
 void inode_free(struct tree *tree, struct inode *inode)
 {
+    watches_end(tree, inode);
     if (tree->inode_release)
         tree->inode_release(inode);
     if (inode->data_copied)

@@ -18,8 +18,10 @@
 #ifndef TACET_TREE_H
 #define TACET_TREE_H
 
+#include "lib/avl.h"
 #include "lib/cpio.h"
 #include "lib/file_mode.h"
+#include "lib/list.h"
 #include "smp/spinlock.h"
 #include <stddef.h>
 
@@ -36,6 +38,8 @@
 struct file;
 struct inode;
 struct tree;
+struct tree_event;
+struct watch;
 
 /* Operations of devices, pseudo files and links that differ from process to process, instead of those of the
  * tree's own files. The file system that adds such an inode sets them; each may be NULL. */
@@ -95,6 +99,7 @@ struct inode {
     struct mount *mount;          /* of a mount point and of what is open below it; then `data` is a struct
                                    * mount_file, NULL for the mount point */
     struct file_lock *locks;
+    struct list watches;                               /* struct watch; watch.c */
     struct directory_entry *name;                      /* one of its names; NULL for the root */
     struct directory_entry *entries[DIRECTORY_ORDERS]; /* for a directory: the roots of its treaps */
     uint64_t next_position;                            /* position of the next new entry of a directory */
@@ -119,6 +124,10 @@ struct tree {
     void *context;
     /* Releases what an inode's owner hung on it, before the inode is freed. May be NULL. */
     void (*inode_release)(struct inode *inode);
+    /* Takes an event for the owner of a watch. Set before the first watch is added. */
+    void (*watch_notify)(const struct watch *watch, const struct tree_event *event);
+    uint64_t watch_count;
+    uint32_t last_cookie;
 };
 
 /* ---- Building; tree.c ---- */
@@ -222,6 +231,81 @@ int tree_exchange(struct tree *tree, const struct path_lookup *one, const struct
 void inode_get(struct inode *inode);
 /* Drops a reference; frees the inode when that was the last one and it has no name. */
 void inode_put(struct tree *tree, struct inode *inode);
+
+/* ---- Watches, inotify(7); watch.c ---- */
+
+/* What is done with files; Linux's bits, as for what follows. */
+enum {
+    TREE_ACCESS = 1,
+    TREE_MODIFY = 2,
+    TREE_ATTRIBUTES = 4,
+    TREE_CLOSE_WRITE = 8,
+    TREE_CLOSE = 16, /* it was not open for writing */
+    TREE_OPEN = 32,
+    TREE_MOVED_FROM = 64,
+    TREE_MOVED_TO = 128,
+    TREE_CREATE = 256,
+    TREE_DELETE = 512,
+    TREE_DELETE_SELF = 1024,
+    TREE_MOVE_SELF = 2048,
+    TREE_EVENTS = 4095, /* all of these */
+    TREE_OVERFLOW = 0x4000,
+    TREE_IGNORED = 0x8000, /* the watch has ended */
+    TREE_IS_DIRECTORY = 1 << 30,
+};
+
+/* How a watch is added. */
+#define WATCH_DIRECTORY 0x01000000U /* only a directory */
+#define WATCH_NO_FOLLOW 0x02000000U
+#define WATCH_NEW       0x10000000U /* the inode has none yet */
+#define WATCH_MORE      0x20000000U /* adds to the events of the one that it has */
+#define WATCH_ONCE      0x80000000U /* it ends with its first event */
+
+#define INODE_WATCHES_MAX 192  /* of one inode: this many are notified under the lock */
+#define WATCHES_MAX       8192 /* of one set */
+
+/* The watches of one owner. An inode has at most one of them. */
+struct watch_set {
+    struct avl_node *watches; /* by their numbers */
+    unsigned count;
+    int32_t last; /* the number of the newest */
+};
+
+struct watch {
+    struct list_link link; /* in its inode's list */
+    struct avl_node node;  /* in its set */
+    struct inode *inode;   /* without a reference: the watch ends with it */
+    struct watch_set *set;
+    uint32_t mask; /* events, WATCH_ONCE */
+};
+
+/* What a watch is notified of. `name` is that of a directory's entry; the other events have none. */
+struct tree_event {
+    uint32_t what, cookie; /* the two events of a rename have the same cookie */
+    const char *name;
+    uint32_t name_bytes;
+};
+
+static inline bool tree_is_watched(const struct tree *tree)
+{
+    return __atomic_load_n(&tree->watch_count, __ATOMIC_RELAXED);
+}
+
+/* Adds a watch, or changes the one that the set has of this inode. Returns its number; -EEXIST, -ENOSPC. The
+ * caller has the lock by tree_lock_to_add. */
+int watch_add(struct tree *tree, struct watch_set *set, struct inode *inode, uint32_t mask);
+/* Removes a watch, after its last event, TREE_IGNORED. -EINVAL: there is no watch of this number. */
+int watch_remove(struct tree *tree, struct watch_set *set, int32_t number);
+/* Removes a watch of a set that ends, without an event. Returns whether there was one. */
+bool watch_drop(struct tree *tree, struct watch_set *set);
+
+/* Notifies the watches of an inode, and of the directory that it has its name in; of a directory's entry; of
+ * an inode that is about to be freed, which ends them. */
+void tree_notify(struct tree *tree, struct inode *inode, uint32_t what);
+void tree_notify_entry(struct tree *tree, const struct path_lookup *found, const struct inode *inode,
+                       uint32_t what, uint32_t cookie);
+void tree_notify_self(struct tree *tree, struct inode *inode, uint32_t what);
+void watches_end(struct tree *tree, struct inode *inode);
 
 /* ---- Memory; slab.c ---- */
 

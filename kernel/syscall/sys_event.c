@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * sys_event.c: system calls that make descriptors of events, and those that set what they show: timers,
+ * signals, processes, changes of files. What these are as files is in fs/: timerfd.c, signalfd.c, pidfd.c,
+ * inotify.c. Sets of descriptors are in sys_epoll.c.
+ *
+ * Source: man 2 timerfd_create, signalfd, pidfd_open, inotify_init, inotify_add_watch; man 7 inotify.
+ */
+#include "arch.h"
+#include "fs/file.h"
+#include "fs/path.h"
+#include "lib/errno.h"
+#include "process/process.h"
+#include "syscall/linux_calls.h"
+#include "syscall/syscall.h"
+#include "time/clock.h"
+#include "time/timespec.h"
+
+static bool flags_known(uint64_t flags)
+{
+    return !((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK));
+}
+
+/* ---- Timers ---- */
+
+enum { CLOCK_ID_REALTIME_ALARM = 8, CLOCK_ID_BOOTTIME_ALARM = 9 };
+
+long sys_timerfd_create(uint64_t clock, uint64_t flags)
+{
+    const uint32_t id = (uint32_t)clock;
+    bool is_wall = id == CLOCK_ID_REALTIME || id == CLOCK_ID_REALTIME_ALARM;
+    bool is_alarm =
+        id == CLOCK_ID_REALTIME_ALARM || id == CLOCK_ID_BOOTTIME_ALARM; /* the node never sleeps */
+
+    if (!flags_known(flags) || !(is_wall || is_alarm || id == CLOCK_ID_MONOTONIC || id == CLOCK_ID_BOOTTIME))
+        return -EINVAL;
+    if (is_alarm && process_credentials.uid)
+        return -EPERM;
+    FILE_REFERENCE file = file_allocate(arch_process());
+    if (!file)
+        return -EMFILE;
+    timerfd_initialise(file, is_wall, (unsigned)flags);
+    return file_install(file->process, file, 0, flags & O_CLOEXEC);
+}
+
+long sys_timerfd_settime(uint64_t descriptor, uint64_t flags, uint64_t new_value, uint64_t old_value)
+{
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    struct linux_itimerspec value;
+    struct timer_setting old;
+    uint64_t ns, interval_ns;
+
+    if (user_read(&value, new_value, sizeof(value)))
+        return -EFAULT;
+    if (((uint32_t)flags & ~(uint32_t)(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)) ||
+        timespec_to_ns(&value.value, &ns) || timespec_to_ns(&value.interval, &interval_ns))
+        return -EINVAL;
+    if (!file)
+        return -EBADF;
+    int error =
+        timerfd_set(file, ns, interval_ns, flags & TFD_TIMER_ABSTIME, flags & TFD_TIMER_CANCEL_ON_SET, &old);
+    if (error || !old_value)
+        return error;
+    value = itimerspec_of(&old);
+    return user_write(old_value, &value, sizeof(value));
+}
+
+long sys_timerfd_gettime(uint64_t descriptor, uint64_t buffer)
+{
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    struct timer_setting setting;
+    int error = file ? timerfd_get(file, &setting) : -EBADF;
+
+    if (error)
+        return error;
+    struct linux_itimerspec value = itimerspec_of(&setting);
+    return user_write(buffer, &value, sizeof(value));
+}
+
+/* ---- Signals ---- */
+
+long sys_signalfd4(uint64_t descriptor, uint64_t set_address, uint64_t set_bytes, uint64_t flags)
+{
+    bool is_new = (int32_t)descriptor == -1;
+    uint64_t set;
+    int error = signal_mask_read(set_address, set_bytes, &set);
+
+    if (error || !flags_known(flags))
+        return error ? error : -EINVAL;
+    FILE_REFERENCE file = is_new ? file_allocate(arch_process()) : file_get(arch_process(), descriptor);
+    if (!file)
+        return is_new ? -EMFILE : -EBADF;
+    if (is_new)
+        signalfd_initialise(file, (unsigned)flags);
+    error = signalfd_set(file, set);
+    if (error || !is_new)
+        return error ? error : (int32_t)descriptor;
+    return file_install(file->process, file, 0, flags & O_CLOEXEC);
+}
+
+/* ---- Processes ---- */
+
+long sys_pidfd_open(uint64_t pid, uint64_t flags)
+{
+    const uint32_t id = (uint32_t)pid;
+
+    if (((uint32_t)flags & ~(uint32_t)O_NONBLOCK) || (int32_t)id <= 0)
+        return -EINVAL;
+    struct process *process = process_find(id);
+    if (!process)
+        return thread_tid_from(arch_process(), id) == id ? -EINVAL : -ESRCH;
+    FILE_REFERENCE file = file_allocate(arch_process());
+    if (!file)
+        return -EMFILE;
+    pidfd_initialise(file, process, (unsigned)flags);
+    return file_install(file->process, file, 0, true);
+}
+
+/* ---- Changes of files ---- */
+
+long sys_inotify_init1(uint64_t flags)
+{
+    if (!flags_known(flags))
+        return -EINVAL;
+    FILE_REFERENCE file = file_allocate(arch_process());
+    int error = file ? inotify_create(file, (unsigned)flags) : -EMFILE;
+    return error ? error : file_install(file->process, file, 0, flags & O_CLOEXEC);
+}
+
+/* Finds the queue of a call; *file is a FILE_REFERENCE of the caller in any case. */
+static int queue_find(uint64_t descriptor, struct file **file)
+{
+    *file = file_get(arch_process(), descriptor);
+    if (!*file)
+        return -EBADF;
+    return file_is_inotify(*file) ? 0 : -EINVAL;
+}
+
+static long mount_refuse(void)
+{
+    process_report(REFUSAL_WATCH,
+                   ": inotify_add_watch on a mount is not supported, as the server's files change "
+                   "without this node's calls (EOPNOTSUPP); list the directory from time to time");
+    return -EOPNOTSUPP;
+}
+
+long sys_inotify_add_watch(uint64_t descriptor, uint64_t address, uint64_t mask)
+{
+    const uint32_t events = (uint32_t)mask, known = 0xf700efff; /* bits that mean anything */
+    FILE_REFERENCE file = NULL;
+    struct path path;
+
+    if (!(events & known))
+        return -EINVAL;
+    long result = queue_find(descriptor, &file);
+    if (!result && (events & WATCH_NEW) && (events & WATCH_MORE))
+        result = -EINVAL;
+    if (result)
+        return result;
+    result = path_read(&path, (uint64_t)AT_FDCWD, address, 0);
+    if (!result)
+        result = path_look_up(&path, events & WATCH_NO_FOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW, true);
+    while (path_leads(&path, &result))
+        if (result == TREE_LEFT)
+            result = mount_refuse();
+        else
+            result = path.found.inode ? inotify_watch(file, path.found.inode, events) : -ENOENT;
+    return path_end(&path, result);
+}
+
+long sys_inotify_rm_watch(uint64_t descriptor, uint64_t number)
+{
+    FILE_REFERENCE file = NULL;
+    int error = queue_find(descriptor, &file);
+
+    return error ? error : inotify_unwatch(file, (int32_t)number);
+}
