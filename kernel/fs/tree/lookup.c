@@ -52,12 +52,17 @@ bool tree_entry_visible(const struct directory_entry *entry)
            entry->inode->operations->follow(entry->inode, &target, &tid) != -ENOENT;
 }
 
+static bool has_numbered(const struct inode *directory)
+{
+    return directory->operations && directory->operations->find_numbered;
+}
+
 static struct directory_entry *entry_of(const struct inode *directory, struct path_span name, uint32_t *tid)
 {
-    if (directory->operations && directory->operations->find_thread)
-        return directory->operations->find_thread(name.at, span_bytes(name), tid);
-
     struct directory_entry *entry = tree_entry_find(directory, name);
+
+    if (!entry && has_numbered(directory))
+        return directory->operations->find_numbered(directory, name.at, span_bytes(name), tid);
     return entry && tree_entry_visible(entry) ? entry : NULL;
 }
 
@@ -77,7 +82,8 @@ static int step(const struct tree *tree, struct path_span component, struct path
     } else if (component_is(component, "..")) {
         found->last = TREE_LAST_DOTDOT;
         found->inode = tree_parent(tree, directory);
-        found->tid = 0;
+        if (found->inode && has_numbered(found->inode))
+            found->tid = 0;
     } else {
         found->last = TREE_LAST_NAME;
         found->entry = entry_of(directory, component, &found->tid);

@@ -50,13 +50,15 @@ struct inode_operations {
     /* Writes what readlink answers, if `follow` does not answer -ENOENT: the length, or an error. As
      * above. */
     int64_t (*read_link)(const struct tree *tree, const struct inode *link, char *text, size_t bytes);
-    /* For a directory whose entries are the calling process's threads, named by their tids. Returns the entry
-     * that stands for all of them, and sets *tid to the number `name`; NULL if it is no number. Does not
-     * check that there is such a thread: the search would be under the tree's lock. */
-    struct directory_entry *(*find_thread)(const char *name, size_t name_bytes, uint32_t *tid);
-    /* Returns the inode of the threads, and sets *tid to that of the first thread from *tid on; NULL if there
-     * is none. Without locks. */
-    const struct inode *(*next_thread)(uint32_t *tid);
+    /* For a directory that has, besides its own entries, numbered ones: the calling process's threads, CPUs
+     * and the like. Returns the entry that stands for all of them, and sets *tid to which of them `name` is;
+     * NULL if it is none. Does not check that there is such a thread: the search would be under the tree's
+     * lock. */
+    struct directory_entry *(*find_numbered)(const struct inode *directory, const char *name,
+                                             size_t name_bytes, uint32_t *tid);
+    /* Returns the inode of the numbered entries, and sets *tid to that of the first one from *tid on; NULL if
+     * there is none. Without locks. */
+    const struct inode *(*next_numbered)(const struct inode *directory, uint32_t *tid);
 };
 
 enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };
@@ -72,6 +74,14 @@ struct directory_entry {
 };
 
 #define TREE_POSITION_MAX ((1ULL << 56) - 1)
+
+/* path_lookup.tid is a thread's below this; above, it is this plus the number of another numbered entry. */
+#define TREE_NUMBERED (1U << 23)
+
+static inline uint32_t tree_number_of(uint32_t tid)
+{
+    return tid % TREE_NUMBERED;
+}
 
 struct inode {
     uint32_t mode; /* S_IFMT bits and permissions */
@@ -146,7 +156,7 @@ struct path_lookup {
     struct inode *inode;           /* NULL if it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
-    uint32_t tid;      /* the thread that the inode shows; 0: it is no thread's */
+    uint32_t tid;      /* the thread, or other numbered entry, that the inode shows; 0: none */
     unsigned followed; /* symbolic links followed, if the path leads to a mount */
     enum tree_last last;
     bool trailing_slash; /* a slash follows the last component: it must be a directory */
