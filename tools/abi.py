@@ -106,7 +106,7 @@ not have are 0 in lines with fixed fields; else their line is missing.
 | `/proc/tacet/iterations` | for each process, in its last iteration and in all: its threads' CPU time (running), and the rest of its CPUs' time (waiting). Writing `mark` ends an iteration |
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity` |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/…` | all CPUs of the node: cores and packages, as masks and lists |
-| `/sys/devices/system/cpu/cpuN/cache/indexM/…` | CPUID leaf 4 (AMD: 0x8000001D); on POWER the device tree's two caches |
+| `/sys/devices/system/cpu/cpuN/cache/indexM/…` | CPUID leaf 4 (AMD: 0x8000001D, or 0x80000005 and 6); on POWER the device tree's two caches |
 | `/sys/devices/system/node/{has_cpu,online,possible}`, `nodeN/{cpulist,cpumap}` | NUMA domains (SRAT, device tree), their CPUs |
 | `/sys/devices/system/node/{has_memory,has_normal_memory}`, `nodeN/meminfo` | the slice's memory there; free memory only if all of it is in one node |
 | `/sys/devices/system/node/nodeN/distance` | 10 to itself, else 20: the firmware's table is not read |

@@ -125,7 +125,7 @@ static bool amd_cache(unsigned cpu, unsigned index, struct cpu_cache *cache)
     return true;
 }
 
-/* [Intel SDM 2A CPUID 04H; AMD APM 3 §E.4.15: the same under another number] */
+/* Reads the leaf that newer CPUs have. [Intel SDM 2A CPUID 04H; AMD APM 3 §E.4.15: under another number] */
 bool arch_cpu_cache(unsigned cpu, unsigned index, struct cpu_cache *cache)
 {
     const uint32_t extended = cpuid(0x80000000, 0).a, vendor = cpuid(0, 0).d;

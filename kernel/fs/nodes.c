@@ -44,7 +44,7 @@ static uint64_t common_bytes(const struct memory_range *a, const struct memory_r
     return start < end ? end - start : 0;
 }
 
-/* Node 0 has what no other one has. */
+/* Gives node 0 what no other one has. */
 uint64_t node_bytes(const struct memory_slice *slice, unsigned node)
 {
     const struct numa_range *ranges;

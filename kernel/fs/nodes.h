@@ -8,6 +8,7 @@
 
 #include "mm/memplan.h"
 #include "mm/vm.h"
+#include "smp/cpu_mask.h"
 
 #define NODES_MAX 64
 
@@ -15,6 +16,12 @@
 uint64_t nodes_known(void);
 
 unsigned node_of_cpu(unsigned cpu);
+
+/* Returns nodes as a mask, which has room for them. */
+static inline struct cpu_mask node_mask(uint64_t nodes)
+{
+    return (struct cpu_mask){ .used = 1, .words = { nodes } };
+}
 
 /* Returns how much of a slice is in a node; nodes_of, the nodes in which more of it is than what is left when
  * it is cut at large pages (memplan.h). */

@@ -136,7 +136,7 @@ static int node_query(uint64_t address, uint64_t flags)
     return node < 0 ? -EFAULT : node;
 }
 
-/* No range has a policy of its own. */
+/* Answers for an address that it has the default policy: ranges have none of their own. */
 long sys_get_mempolicy(uint64_t policy_address, uint64_t mask, uint64_t count, uint64_t address,
                        uint64_t flags)
 {

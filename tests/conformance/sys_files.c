@@ -51,15 +51,12 @@ CONFORM(sys_files)
     line("/sys/devices/system/node/node0/cpumap");
     line("/sys/devices/system/node/node0/distance");
     line("/sys/devices/system/node/node1/distance");
-    line("/sys/class/net/lo/mtu");
     line("/sys/class/net/lo/address");
     line("/sys/class/net/lo/ifindex");
     line("/sys/class/net/lo/type");
     line("/sys/class/net/none/mtu");
-    line("/proc/sys/kernel/ngroups_max");
     line("/proc/sys/net/core/somaxconn");
     line("/proc/sys/net/ipv4/ip_local_port_range");
-    line("/proc/self/cgroup");
     line("/proc/self/oom_score_adj");
     line("/proc/self/uid_map");
     line("/proc/swaps");

@@ -35,7 +35,7 @@ static void mounts_are_listed(void)
     PROMISE(count == 6 && roots == 1, "%u mounts", count);
 }
 
-/* A number in mountinfo is that of stat. */
+/* Compares the numbers of mountinfo with stat's. */
 static void mountinfo_agrees_with_stat(void)
 {
     FILE *file = fopen("/proc/self/mountinfo", "r");

@@ -31,7 +31,7 @@ static unsigned pages_on(char *memory, unsigned count, int node)
     return found;
 }
 
-/* The rank's memory is on `node` alone. */
+/* Checks a rank whose memory is on `node` alone. */
 static void memory_is_near(char *memory, unsigned count, int node)
 {
     const unsigned long near = 1UL << node, far = both ^ near;
@@ -52,7 +52,7 @@ static void memory_is_near(char *memory, unsigned count, int node)
     FAILS(syscall(SYS_migrate_pages, 0, 65L, &near, &far), EINVAL);
 }
 
-/* The rank has memory of both nodes. */
+/* Checks a rank that has memory of both nodes. */
 static void memory_is_everywhere(char *memory, unsigned count)
 {
     const unsigned on[2] = { pages_on(memory, count, 0), pages_on(memory, count, 1) };

@@ -146,7 +146,7 @@ static unsigned long sum_of(const char *word)
     return sum;
 }
 
-/* The program has one thread and changes nothing between the files, but their own memory. */
+/* Compares sums. The program has one thread and changes nothing meanwhile but the files' own memory. */
 static void files_about_memory_agree(void)
 {
     void *unusable = mmap(NULL, 64 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -271,7 +271,7 @@ static void cpus_are_the_process_s_own(void)
     }
 }
 
-/* CPUs are one directory for all, which the lookup tells apart. */
+/* Goes through CPUs' directories, which are one for all: the lookup tells them apart. */
 static void cpus_have_directories(void)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_CONF);

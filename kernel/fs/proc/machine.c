@@ -45,40 +45,38 @@ static struct numbered domains = { .name = "node", .first = TREE_NUMBERED, .next
 
 /* ---- CPUs ---- */
 
-static struct cpu_mask own_cpus(const struct file *file)
+static void own_cpus(const struct file *file, struct cpu_mask *mask)
 {
-    return file->process->cpus;
+    *mask = file->process->cpus;
 }
 
-static struct cpu_mask all_cpus(const struct file *file)
+static void all_cpus(const struct file *file, struct cpu_mask *mask)
 {
     (void)file;
-    return cpu_mask_below(arch_cpu_count());
+    *mask = cpu_mask_below(arch_cpu_count());
 }
 
-/* Returns the CPUs of the same package as `cpu`; with `same_core`, of the same core. */
-static struct cpu_mask siblings_of(unsigned cpu, bool same_core)
+/* Adds the CPUs of the same package as `cpu`; with `same_core`, of the same core. */
+static void siblings_add(struct cpu_mask *mask, unsigned cpu, bool same_core)
 {
     struct cpu_place mine = arch_cpu_place(cpu);
-    struct cpu_mask siblings = { 0 };
 
     for (unsigned other = 0; other < arch_cpu_count(); other++) {
         struct cpu_place place = arch_cpu_place(other);
 
         if (place.package == mine.package && (!same_core || place.core == mine.core))
-            cpu_mask_set(&siblings, other);
+            cpu_mask_set(mask, other);
     }
-    return siblings;
 }
 
-static struct cpu_mask core_cpus(const struct file *file)
+static void core_cpus(const struct file *file, struct cpu_mask *mask)
 {
-    return siblings_of(tree_number_of(file->tid), true);
+    siblings_add(mask, tree_number_of(file->tid), true);
 }
 
-static struct cpu_mask package_cpus(const struct file *file)
+static void package_cpus(const struct file *file, struct cpu_mask *mask)
 {
-    return siblings_of(tree_number_of(file->tid), false);
+    siblings_add(mask, tree_number_of(file->tid), false);
 }
 
 static uint64_t core_id(const struct file *file)
@@ -114,7 +112,8 @@ static void cpuinfo_text(struct file *file)
         struct cpu_place place = arch_cpu_place(cpu);
 
         if (CPUINFO_HAS_PLACES && !cpu_mask_test(&package, cpu)) { /* else the package of the CPU before */
-            package = siblings_of(cpu, false);
+            package = (struct cpu_mask){ 0 };
+            siblings_add(&package, cpu, false);
             siblings = cpu_mask_count(&package);
             cores = 0;
             CPU_MASK_EACH(other, &package)
@@ -146,25 +145,22 @@ static struct cpu_cache own_cache(const struct file *file)
     return cache_of(file, tree_number_of(file->tid));
 }
 
-/* Returns the field of the cache that the file's row names. */
-static uint64_t cache_number(const struct file *file)
+/* Writes the field of the cache that the file's row names. */
+static void cache_number_text(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
     const struct cpu_cache cache = own_cache(file);
     uint32_t number;
 
     memcpy(&number, (const char *)&cache + kind->of, sizeof(number));
-    return number;
+    text_add(file, "%u\n", number);
 }
 
-static struct cpu_mask cache_cpus(const struct file *file)
+static void cache_cpus(const struct file *file, struct cpu_mask *mask)
 {
-    struct cpu_mask sharing = { 0 };
-
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (cache_of(file, cpu).id == own_cache(file).id)
-            cpu_mask_set(&sharing, cpu);
-    return sharing;
+            cpu_mask_set(mask, cpu);
 }
 
 static void cache_size_text(struct file *file)
@@ -179,57 +175,45 @@ static void cache_kind_text(struct file *file)
     text_add(file, "%s\n", kinds[own_cache(file).kind % 4]);
 }
 
-#define CACHE_FIELD(field) \
-    .make = number_text, .number = cache_number, .of = offsetof(struct cpu_cache, field)
+#define CACHE_FIELD(field) .make = cache_number_text, .of = offsetof(struct cpu_cache, field)
 static const struct proc_file cache_files[] = {
+    { "number_of_sets", CACHE_FIELD(sets) }, /* these two are missing if they are not known */
+    { "ways_of_associativity", CACHE_FIELD(ways) },
     { "coherency_line_size", CACHE_FIELD(line_bytes) },
     { "id", CACHE_FIELD(id) },
     { "level", CACHE_FIELD(level) },
-    { "number_of_sets", CACHE_FIELD(sets) },
     { "shared_cpu_list", .make = list_text, .mask = cache_cpus },
     { "shared_cpu_map", .make = words_text, .mask = cache_cpus },
     { "size", .make = cache_size_text },
     { "type", .make = cache_kind_text },
-    { "ways_of_associativity", CACHE_FIELD(ways) },
     { .path = NULL },
 };
 
 /* ---- NUMA domains ---- */
 
-static struct cpu_mask mask_of(uint64_t bits)
-{
-    return (struct cpu_mask){ .used = 1, .words = { bits } };
-}
-
-static struct cpu_mask known_nodes(const struct file *file)
+static void known_nodes(const struct file *file, struct cpu_mask *mask)
 {
     (void)file;
-    return mask_of(nodes);
+    *mask = node_mask(nodes);
 }
 
-static struct cpu_mask nodes_with_cpus(const struct file *file)
+static void nodes_with_cpus(const struct file *file, struct cpu_mask *mask)
 {
-    uint64_t with = 0;
-
     (void)file;
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        with |= 1ULL << node_of_cpu(cpu);
-    return mask_of(with);
+        cpu_mask_set(mask, node_of_cpu(cpu));
 }
 
-static struct cpu_mask nodes_with_memory(const struct file *file)
+static void nodes_with_memory(const struct file *file, struct cpu_mask *mask)
 {
-    return mask_of(nodes_of(file->process->slice));
+    *mask = node_mask(nodes_of(file->process->slice));
 }
 
-static struct cpu_mask node_cpus(const struct file *file)
+static void node_cpus(const struct file *file, struct cpu_mask *mask)
 {
-    struct cpu_mask cpus_there = { 0 };
-
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
         if (node_of_cpu(cpu) == tree_number_of(file->tid))
-            cpu_mask_set(&cpus_there, cpu);
-    return cpus_there;
+            cpu_mask_set(mask, cpu);
 }
 
 static void distance_text(struct file *file)
@@ -289,7 +273,7 @@ static bool caches_add(struct tree *tree, struct inode *cpu, struct message *why
 
     for (unsigned index = 0; all && index < CACHES_MAX && arch_cpu_cache(0, index, &cache); index++) {
         format_text(name, sizeof(name), "index%u", index);
-        if (!proc_directory_add(tree, all, name, cache_files, why))
+        if (!proc_directory_add(tree, all, name, cache.sets ? cache_files : cache_files + 2, why))
             return false;
     }
     return all;

@@ -68,15 +68,18 @@ void number_text(struct file *file)
 void list_text(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
+    struct cpu_mask mask = { 0 };
 
-    text_add_cpus(file, kind->mask(file));
+    kind->mask(file, &mask);
+    text_add_cpus(file, mask);
 }
 
 void words_text(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
-    const struct cpu_mask mask = kind->mask(file);
+    struct cpu_mask mask = { 0 };
 
+    kind->mask(file, &mask);
     text_add_words(file, &mask, arch_cpu_count());
 }
 
@@ -340,9 +343,9 @@ static uint32_t file_mode(const struct proc_file *file)
 static void file_set(struct inode *inode, const struct proc_file *file)
 {
     inode->device = PROC_DEVICE;
-    inode->data = file->text ? (const void *)file->text : file; /* proc_open reads the row */
-    inode->bytes = file->text ? strlen(file->text) : 0;
-    inode->operations = file->text ? NULL : &proc_operations;
+    inode->data = file->make ? (const void *)file : file->text; /* proc_open reads the row */
+    inode->bytes = file->make ? 0 : strlen(file->text);
+    inode->operations = file->make ? &proc_operations : NULL;
 }
 
 int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why)

@@ -25,20 +25,23 @@ extern const struct command_line *proc_command_line;
 struct proc_file {
     const char *path;
     void (*make)(struct file *file); /* writes the contents, at each open; NULL: they are `text` */
-    const char *text;
-    unsigned of;                                      /* which of the texts that `make` can write */
-    uint64_t (*number)(const struct file *file);      /* the contents, if `make` is number_text */
-    struct cpu_mask (*mask)(const struct file *file); /* or list_text, or words_text */
-    int (*command)(const char *line);                 /* executes a line that a program writes, or NULL */
-    const struct file_operations *operations;         /* NULL: those for reading, and for `command` */
-    void (*describe)(struct text_sink *sink);         /* writes the contents, if `make` is described_text */
+    union {
+        const char *text;
+        unsigned of;                                                  /* one of the texts of `make` */
+        uint64_t (*number)(const struct file *file);                  /* the contents, by number_text */
+        void (*mask)(const struct file *file, struct cpu_mask *mask); /* by list_text or words_text */
+        void (*describe)(struct text_sink *sink);                     /* by described_text */
+    };
+    int (*command)(const char *line);         /* executes a line that a program writes, or NULL */
+    const struct file_operations *operations; /* NULL: those for reading, and for `command` */
 };
 
 /* These tables end with a NULL path. */
 extern const struct proc_file proc_self_files[], proc_tacet_files[], proc_machine_files[],
     proc_socket_files[];
 
-/* Writes what the file's row has a function for: a number; a mask as a list, or in words. */
+/* Writes what the file's row has a function for: a number; a mask, which is empty at first, as a list or in
+ * words. */
 void number_text(struct file *file);
 void list_text(struct file *file);
 void words_text(struct file *file);

@@ -233,7 +233,7 @@ static void status_text(struct file *file)
     const struct process *process = arch_process();
     struct vm_sums sums = vm_sum(&arch_process()->vm);
     struct subject subject = subject_of(file);
-    const struct cpu_mask nodes = { .used = 1, .words = { nodes_of(process->slice) } };
+    const struct cpu_mask nodes = node_mask(nodes_of(process->slice));
     uint64_t stack_bytes = process->stack_high - process->stack_low;
     uint64_t ignored, caught;
 
