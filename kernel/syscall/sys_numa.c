@@ -2,8 +2,8 @@
 /*
  * sys_numa.c: system calls about the NUMA nodes of memory, as set_mempolicy(2), mbind(2), move_pages(2). The
  * memory that a rank may use is its slice, so the nodes that Linux would allow it are those of the slice
- * (fs/nodes.h), and pages stay where they are. A policy that is kept everywhere in the slice is accepted, and
- * one that is not is refused as if the other nodes had no memory; a preference is accepted as on Linux.
+ * (fs/nodes.h), and pages stay where they are. MPOL_BIND is accepted if it is kept: for a thread by all nodes
+ * of the slice, for a range by where its pages are. Other policies are preferences, accepted as on Linux.
  */
 #include "arch.h"
 #include "fs/nodes.h"
@@ -77,7 +77,13 @@ static int policy_check(uint32_t *policy, uint64_t *nodes)
     if (kind == POLICY_LOCAL)
         return *nodes || flags ? -EINVAL : 0;
     *nodes = *nodes && (flags & NODES_RELATIVE) ? allowed : *nodes & allowed;
-    return !*nodes || (kind == POLICY_BIND && *nodes != allowed) ? -EINVAL : 0;
+    return *nodes ? 0 : -EINVAL;
+}
+
+/* Returns whether a policy promises that memory is in some of the slice's nodes only. */
+static bool is_narrow(uint32_t policy, uint64_t nodes)
+{
+    return (policy & ~POLICY_FLAGS) == POLICY_BIND && nodes != nodes_allowed();
 }
 
 /* Checks a range, whose length is rounded up to pages. */
@@ -115,8 +121,8 @@ long sys_set_mempolicy(uint64_t policy, uint64_t mask, uint64_t count)
 
     if (!error)
         error = policy_check(&checked, &nodes);
-    if (error)
-        return error;
+    if (error || is_narrow(checked, nodes))
+        return error ? error : -EINVAL; /* the next pages may come from all nodes of the slice */
     thread->memory_policy = checked;
     thread->memory_nodes = nodes;
     return 0;
@@ -178,7 +184,7 @@ long sys_mbind(uint64_t start, uint64_t bytes, uint64_t policy, uint64_t mask, u
         error = policy_check(&checked, &nodes);
     if (!error)
         error = range_check(start, &bytes);
-    if (error || !(flags & MOVE_STRICT) || !nodes)
+    if (error || !nodes || !(flags & MOVE_STRICT || is_narrow(checked, nodes)))
         return error;
     return pages_elsewhere(start, start + bytes, nodes) ? -EIO : 0;
 }

@@ -68,6 +68,8 @@ static void memory_is_everywhere(char *memory, unsigned count)
     IS(syscall(SYS_set_mempolicy, PREFERRED, &there, 65L), 0);
     if (on[node] < count)
         return; /* these pages lie across the bound */
+    IS(syscall(SYS_mbind, memory, (long)MACHINE_PAGE, BIND, &here, 65L, (long)STRICT), 0);
+    FAILS(syscall(SYS_mbind, memory, (long)MACHINE_PAGE, BIND, &there, 65L, 0L), EIO);
     IS(syscall(SYS_mbind, memory, (long)MACHINE_PAGE, PREFERRED, &there, 65L, 0L), 0);
     FAILS(syscall(SYS_mbind, memory, (long)MACHINE_PAGE, PREFERRED, &there, 65L, (long)STRICT), EIO);
     PROMISE(syscall(SYS_move_pages, 0, 1L, &page, &wanted, &status, (long)MOVE) == 1 && status == -ENOMEM,
