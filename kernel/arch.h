@@ -208,6 +208,16 @@ struct cpu_place {
 };
 struct cpu_place arch_cpu_place(unsigned cpu);
 
+/* A cache of a CPU; 0: not known. CPUs that share it have the same id. */
+struct cpu_cache {
+    enum cache_kind { CACHE_DATA = 1, CACHE_INSTRUCTIONS, CACHE_UNIFIED } kind;
+    uint32_t level, bytes, line_bytes, ways, sets, id;
+};
+
+/* Describes the caches of a CPU, counted from 0, nearest first. Returns false if there is none of that index,
+ * or the machine does not describe its caches. All CPUs have as many. */
+bool arch_cpu_cache(unsigned cpu, unsigned index, struct cpu_cache *cache);
+
 /* Returns NUMA as the firmware describes it: ranges of memory with their domains, and how many (0 if there is
  * no description). */
 unsigned arch_numa_ranges(const struct numa_range **ranges);

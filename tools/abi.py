@@ -80,26 +80,44 @@ CPU-time clocks. Static glibc uses them, musl on x86_64 only.
 ## Files of `/proc` and `/sys`
 
 Formats are those of Linux's proc(5). A file's text is made when it is opened. Numbers that this kernel does
-not have are 0.
+not have are 0 in lines with fixed fields; else their line is missing.
 
 | file | contents |
 |---|---|
-| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mounts,stat,statm,status}` | the process; `/proc/PID`: its own number only |
-| `/proc/self/task/TID/{auxv,cmdline,comm,environ,limits,maps,stat,statm,status}` | its threads; `/proc/thread-self`: the caller |
+| `/proc/self/{auxv,cmdline,comm,cwd,environ,exe,limits,maps,mountinfo,mounts,root,sched,stat,statm,status}` | the process; `/proc/PID`: its own number only |
+| `/proc/self/task/TID/…` | the same of its threads; `/proc/thread-self`: the caller |
 | `/proc/self/comm`, `/proc/self/task/TID/comm` | writing names the first thread, or this one |
+| `/proc/self/{smaps,smaps_rollup,numa_maps}` | the mappings, all backed, locked and dirty; `Pss` counts shared memory in full; nodes of pages by their addresses |
+| `/proc/self/{cgroup,gid_map,oom_score,oom_score_adj,uid_map}` | the root group, no maps, 0 |
+| `/proc/self/io` | no storage: 0 bytes. What calls copy is not counted |
 | `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file again (pipes and the like: `ENXIO`). `/dev/fd`, `/dev/{stdin,stdout,stderr}` lead there |
-| `/proc/meminfo`, `/proc/loadavg` | the rank's slice; the node's ranks |
-| `/proc/stat` | exact times of the process's own CPUs; interrupts of the node; btime |
+| `/proc/net/{raw,sockstat,tcp,udp,unix}` | the process's own sockets |
+| `/proc/net/{dev,route}`, `/sys/class/net/NAME/{address,carrier,flags,ifindex,mtu,operstate,type}` | the node's interfaces |
+| `/proc/{meminfo,vmstat}`, `/proc/loadavg` | the rank's slice; the node's ranks |
+| `/proc/stat` | exact times of the process's own CPUs; interrupts, switches of the node; btime |
 | `/proc/cpuinfo`, `/proc/interrupts` | the node's CPUs; its interrupts by name, unexpected ones by number |
-| `/proc/{filesystems,mounts,uptime,version}`, `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space,random/boot_id}` | |
-| `/proc/sys/vm/overcommit_memory` | 2: never |
+| `/proc/cmdline` | the loader's options without keys, then the program's arguments |
+| `/proc/{diskstats,filesystems,modules,mounts,swaps,uptime,version}`, `/proc/sys/kernel/{hostname,numa_balancing,osrelease,ostype,pid_max,randomize_va_space,random/boot_id,version}` | |
+| `/proc/sys/vm/{max_map_count,overcommit_memory}` | no limit but the slice; 2: never |
+| `/proc/sys/kernel/{core_pattern,ngroups_max,perf_event_paranoid,threads-max}`, `/proc/sys/fs/{nr_open,pipe-max-size}`, `/proc/sys/net/{core/somaxconn,ipv4/ip_local_port_range}` | no cores; 256; 4: no counters; `threads=` of all CPUs; the limits of calls |
 | `/proc/tacet/{clockevents,timers}`, `{counters,klog}`, `nettick` | [timers.md](timers.md), [flight-log.md](flight-log.md), [nettick.md](nettick.md) |
 | `/proc/tacet/threads` | for each CPU: switches between threads, rotations (ended turns), IPIs sent for threads that became ready, threads that wait now |
 | `/proc/tacet/priorities` | the hardware priority of each thread; writing 1 to 6 sets the writer's (`EOPNOTSUPP` if CPUs have none); [balancer.md](balancer.md) |
 | `/proc/tacet/iterations` | for each process, in its last iteration and in all: its threads' CPU time (running), and the rest of its CPUs' time (waiting). Writing `mark` ends an iteration |
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity` |
-| `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/{core_id,physical_package_id,thread_siblings_list,core_siblings_list}` | all CPUs of the node |
-| `/sys/devices/system/node/online`, `nodeN/cpulist` | NUMA domains with CPUs; their CPUs |
+| `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/…` | all CPUs of the node: cores and packages, as masks and lists |
+| `/sys/devices/system/cpu/cpuN/cache/indexM/…` | CPUID leaf 4 (AMD: 0x8000001D, or 0x80000005 and 6); on POWER the device tree's two caches |
+| `/sys/devices/system/node/{has_cpu,online,possible}`, `nodeN/{cpulist,cpumap}` | NUMA domains (SRAT, device tree), their CPUs |
+| `/sys/devices/system/node/{has_memory,has_normal_memory}`, `nodeN/meminfo` | the slice's memory there; free memory only if all of it is in one node |
+| `/sys/devices/system/node/nodeN/distance` | 10 to itself, else 20: the firmware's table is not read |
+| `/sys/kernel/mm/transparent_hugepage/{enabled,hpage_pmd_size}` | always: large pages wherever they fit |
+
+## Files of `/etc`
+
+The node has `passwd`, `group`, `hosts`, `hostname`, `host.conf`, `mtab`, `nsswitch.conf`, `os-release`,
+`protocols`, `services` and, with a name server, `resolv.conf`. A file of the boot archive replaces the node's
+own as a whole: its `passwd` need not know the job's user. A job has numbers without names; `user` and
+`groupN` stand for them, and the home is `/tmp`.
 """
 
 

@@ -80,6 +80,22 @@ struct cpu_place arch_cpu_place(unsigned cpu)
     return (struct cpu_place){ cpu_area(cpu)->place_package, cpu_area(cpu)->place_core };
 }
 
+/* Describes the two caches that the device tree does: the core's own. */
+bool arch_cpu_cache(unsigned cpu, unsigned index, struct cpu_cache *cache)
+{
+    const struct machine_cache *of = index ? &machine.instructions : &machine.data;
+    const uint32_t set_bytes = of->sets * of->line_bytes;
+
+    *cache = (struct cpu_cache){ .kind = index ? CACHE_INSTRUCTIONS : CACHE_DATA,
+                                 .level = 1,
+                                 .bytes = of->bytes,
+                                 .line_bytes = of->line_bytes,
+                                 .sets = of->sets,
+                                 .ways = set_bytes ? of->bytes / set_bytes : 0,
+                                 .id = cpu_area(cpu)->core };
+    return index < 2 && of->bytes;
+}
+
 /* ---- On the CPU that is started ---- */
 
 _Noreturn void arch_start_further(struct cpu *cpu)

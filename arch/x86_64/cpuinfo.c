@@ -10,6 +10,9 @@
 #include "time/clock_event.h"
 #include "lib/format.h"
 
+#define TOPOLOGY_EXTENSIONS (1U << 22) /* of AMD's CPUs */
+#define VENDOR_AMD          0x69746e65 /* "enti" */
+
 /* Linux's names of feature bits, from bit 0 up; "-" for a bit without a name, or one that programs cannot use
  * on Tacet. */
 static const char features_1d[] = "fpu vme de pse tsc msr pae mce cx8 apic - sep mtrr pge mca cmov pat pse36 "
@@ -97,6 +100,53 @@ void arch_cpuinfo_describe(unsigned cpu, struct text_sink *sink)
                khz / 5 % 100, line, line);
     sink_print(sink, "address sizes\t: %u bits physical, %u bits virtual\npower management:\n", sizes & 255,
                sizes >> 8 & 255);
+}
+
+/* Describes a cache as AMD's older leaves do: L1 data and instructions, L2, L3 of the package; false if there
+ * is none. [AMD APM 3 §E.4.4] */
+static bool amd_cache(unsigned cpu, unsigned index, struct cpu_cache *cache)
+{
+    static const uint8_t ways[16] = { 0, 1, 2, 3, 4, 6, 8, 0, 16, 0, 32, 48, 64, 96, 128 };
+    const struct cpuid_result near = cpuid(0x80000005, 0), far = cpuid(0x80000006, 0);
+    const uint32_t words[] = { near.c, near.d, far.c, far.d }, word = index < 4 ? words[index] : 0;
+    const uint32_t kib[] = { word >> 24, word >> 24, word >> 16, (word >> 18) * 512 };
+
+    *cache = (struct cpu_cache){ .kind = index < 2 ? CACHE_DATA + index : CACHE_UNIFIED,
+                                 .level = index < 2 ? 1 : index,
+                                 .line_bytes = word & 255,
+                                 .ways = index < 2 ? word >> 16 & 255 : ways[word >> 12 & 15],
+                                 .id = cpu_area(cpu)->apic_id >> cpu_features.thread_bits };
+    if (index > 3 || !cache->line_bytes || !cache->ways)
+        return false;
+    cache->bytes = kib[index] * 1024;
+    cache->sets = cache->bytes / cache->line_bytes / cache->ways;
+    if (index == 3)
+        cache->id = arch_cpu_place(cpu).package;
+    return true;
+}
+
+/* Reads the leaf that newer CPUs have. [Intel SDM 2A CPUID 04H; AMD APM 3 §E.4.15: under another number] */
+bool arch_cpu_cache(unsigned cpu, unsigned index, struct cpu_cache *cache)
+{
+    const uint32_t extended = cpuid(0x80000000, 0).a, vendor = cpuid(0, 0).d;
+    struct cpuid_result leaf = { 0 };
+
+    if (extended >= 0x8000001d && (cpuid(0x80000001, 0).c & TOPOLOGY_EXTENSIONS))
+        leaf = cpuid(0x8000001d, index);
+    else if (vendor == VENDOR_AMD && extended >= 0x80000006)
+        return amd_cache(cpu, index, cache);
+    else if (cpu_features.basic_leaves >= 4)
+        leaf = cpuid(4, index);
+    const uint32_t sharing = leaf.a >> 14 & 0xfff; /* one less than the most APIC ids that share it */
+    *cache =
+        (struct cpu_cache){ .kind = leaf.a & 31,
+                            .level = leaf.a >> 5 & 7,
+                            .line_bytes = (leaf.b & 0xfff) + 1,
+                            .ways = (leaf.b >> 22) + 1,
+                            .sets = leaf.c + 1,
+                            .id = cpu_area(cpu)->apic_id >> (sharing ? 32 - __builtin_clz(sharing) : 0) };
+    cache->bytes = cache->line_bytes * ((leaf.b >> 12 & 0x3ff) + 1) * cache->ways * cache->sets;
+    return cache->kind;
 }
 
 struct cpu_place arch_cpu_place(unsigned cpu)

@@ -145,7 +145,7 @@ struct file *file_get(struct process *process, uint64_t number)
 
 struct file *file_in_table(const struct file_table *table, uint32_t tid)
 {
-    const struct descriptor *row = row_of(table, tid & ~TID_OF_DESCRIPTOR);
+    const struct descriptor *row = row_of(table, tree_number_of(tid));
 
     return row ? row->file : NULL;
 }

@@ -77,7 +77,7 @@ int path_find(struct path *path, enum tree_follow follow)
 
 int path_thread_check(uint32_t tid)
 {
-    return !tid || (tid & TID_OF_DESCRIPTOR) || thread_tid_from(arch_process(), tid) == tid ? 0 : -ENOENT;
+    return !tid || tid >= TREE_NUMBERED || thread_tid_from(arch_process(), tid) == tid ? 0 : -ENOENT;
 }
 
 void path_lock(struct path *path, bool adds)

@@ -73,17 +73,18 @@ int path_return(struct path *path);
 /* Releases the lock, the descriptor's file and what the mount needed; returns `result`. */
 long path_end(struct path *path, long result);
 
-/* Returns 0 if a thread with this path_lookup.tid exists, or it is 0; else -ENOENT. Called without locks. */
+/* Returns 0 if a thread with this path_lookup.tid exists, or it is no thread's; else -ENOENT. Called without
+ * locks. */
 int path_thread_check(uint32_t tid);
 
-/* Returns what stat calls st_ino: different for each thread. */
+/* Returns what stat calls st_ino: different for each numbered entry. */
 static inline uint64_t inode_number(const struct inode *inode, uint32_t tid)
 {
     return inode->number | (uint64_t)tid << 32;
 }
 
 /* Writes the path of an open file or a current directory, also of a thread or on a mount, as tree_path. The
- * caller holds the tree's lock. fs/proc/task.c */
+ * caller holds the tree's lock. fs/proc/numbered.c */
 int64_t inode_path(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text,
                    size_t bytes);
 

@@ -5,6 +5,7 @@
 #include "init/files.h"
 #include "arch.h"
 #include "debug/stop.h"
+#include "fs/etc.h"
 #include "fs/file.h"
 #include "fs/mount.h"
 #include "fs/proc/proc.h"
@@ -95,8 +96,8 @@ struct tree *files_build(void)
     page_pool_initialise(&pages, &memory, 1);
     tree = (struct tree){ .page_allocate = page_allocate, .secret = arch_random() };
     if (tree_initialise(&tree) || modules_add(&why) || devices_add(&tree, &why) ||
-        tree_writable_add(&tree, &why) || proc_add(&tree, &why) || network_files_add(&tree, &why) ||
-        mounts_put(&tree, &why))
+        tree_writable_add(&tree, &why) || proc_add(&tree, &why) || etc_add(&tree, &why) ||
+        network_files_add(&tree, &why) || mounts_put(&tree, &why))
         node_stop(STOP_BAD_INPUT, "initrd: %s", why.text[0] ? why.text : "no memory for the file tree");
     return &tree;
 }

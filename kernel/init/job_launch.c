@@ -15,6 +15,7 @@
 #include "arch.h"
 #include "beat/command.h"
 #include "debug/console.h"
+#include "fs/etc.h"
 #include "fs/mount.h"
 #include "init/files.h"
 #include "init/job.h"
@@ -104,6 +105,7 @@ static void user_take(void)
     process_credentials = *launcher_user();
     job.tree->user = process_credentials.uid;
     job.tree->group = process_credentials.gid;
+    etc_user_write();
     mounts_user_set(process_credentials.uid);
 }
 

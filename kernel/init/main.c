@@ -13,6 +13,7 @@
 #include "time/timer.h"
 #include "lib/command_line.h"
 #include "debug/console.h"
+#include "fs/proc/proc.h"
 #include "init/files.h"
 #include "init/job.h"
 #include "init/memory.h"
@@ -144,6 +145,7 @@ _Noreturn void kernel_start(struct boot_info *boot)
     memory_network_give();
     start_check(network_start(&line, &why) != 0, &why);
     keys_await();
+    proc_command_line = &line;
     struct tree *tree = files_build();
     start_check(mounts_start(&line, tree, &why), &why);
     if (launcher_is_on())

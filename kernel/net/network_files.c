@@ -4,6 +4,7 @@
  * brings another name server later is not seen.
  */
 #include "net/network.h"
+#include "fs/etc.h"
 #include "fs/file.h"
 #include "fs/proc/proc.h"
 #include "lib/errno.h"
@@ -12,6 +13,7 @@
 #include "net/address.h"
 #include "net/device.h"
 #include "net/interface.h"
+#include "net/interface_facts.h"
 #include "net/memory.h"
 #include "net/inet.h"
 
@@ -20,16 +22,7 @@
 
 /* ---- /etc ---- */
 
-static char resolv_conf[192], hosts[256], hostname[HOST_NAME_BYTES + 1];
-
-static int file_add(struct tree *tree, const char *path, const char *text, struct message *why)
-{
-    struct path_lookup found;
-
-    if (!text[0] || tree_find(tree, tree->root, path, TREE_FOLLOW, &found) == 0)
-        return 0;
-    return tree_add(tree, path, S_IFREG | 0644, text, strlen(text), why) ? 0 : -ENOMEM;
-}
+static char resolv_conf[192], hosts[256], hostname[HOST_NAME_BYTES + 1] = "tacet\n";
 
 static void resolv_conf_write(void)
 {
@@ -51,9 +44,8 @@ static void hosts_write(void)
     size_t used = format_text(hosts, sizeof(hosts), "127.0.0.1 localhost\n");
     char text[ADDRESS_TEXT_BYTES];
 
-    if (address && node_facts.name[0])
-        format_text(hosts + used, sizeof(hosts) - used, "%s %s\n", address_text(address, text),
-                    node_facts.name);
+    format_text(hosts + used, sizeof(hosts) - used, "%s %s",
+                address ? address_text(address, text) : "127.0.0.1", hostname);
 }
 
 /* ---- /proc ---- */
@@ -117,21 +109,99 @@ static void counts_text(struct file *file)
                  network_account_bytes(network_account_own((enum network_own)which)));
 }
 
+/* ---- /sys/class/net ---- */
+
+/* A row's `of`. */
+enum interface_fact {
+    INTERFACE_ADDRESS,
+    INTERFACE_CARRIER,
+    INTERFACE_FLAGS,
+    INTERFACE_INDEX,
+    INTERFACE_KIND,
+    INTERFACE_MTU,
+    INTERFACE_STATE
+};
+
+/* Writes a fact of the interface whose name the directory has. */
+static void interface_text(struct file *file)
+{
+    const bool is_loopback = file->inode->name->directory->name->name[0] == 'l';
+    struct interface_facts facts = { .name = "" };
+
+    interface_facts(is_loopback ? 1 : 2, &facts);
+    const bool has_carrier = facts.flags & IFF_LOWER_UP;
+    switch (((const struct proc_file *)file->inode->data)->of) {
+    case INTERFACE_ADDRESS:
+        for (unsigned i = 0; i < sizeof(facts.hardware); i++)
+            text_add(file, "%s%02x", i ? ":" : "", facts.hardware[i]);
+        text_add(file, "\n");
+        return;
+    case INTERFACE_CARRIER:
+        text_add(file, "%u\n", has_carrier);
+        return;
+    case INTERFACE_FLAGS:
+        text_add(file, "%#x\n", facts.flags);
+        return;
+    case INTERFACE_INDEX:
+        text_add(file, "%u\n", facts.index);
+        return;
+    case INTERFACE_KIND:
+        text_add(file, "%u\n", facts.kind);
+        return;
+    case INTERFACE_MTU:
+        text_add(file, "%u\n", facts.mtu);
+        return;
+    case INTERFACE_STATE:
+        if (is_loopback)
+            text_add(file, "unknown\n"); /* as on Linux */
+        else
+            text_add(file, has_carrier ? "up\n" : "down\n");
+    }
+}
+
+static const struct proc_file interface_files[] = {
+    { "address", .make = interface_text, .of = INTERFACE_ADDRESS },
+    { "carrier", .make = interface_text, .of = INTERFACE_CARRIER },
+    { "flags", .make = interface_text, .of = INTERFACE_FLAGS },
+    { "ifindex", .make = interface_text, .of = INTERFACE_INDEX },
+    { "mtu", .make = interface_text, .of = INTERFACE_MTU },
+    { "operstate", .make = interface_text, .of = INTERFACE_STATE },
+    { "type", .make = interface_text, .of = INTERFACE_KIND },
+    { NULL },
+};
+
+static int interfaces_add(struct tree *tree, struct message *why)
+{
+    struct inode *all = tree_add(tree, "/sys/class/net", S_IFDIR | 0555, NULL, 0, why);
+    struct interface_facts facts;
+
+    for (unsigned index = 1; all && interface_facts(index, &facts); index++)
+        if (!proc_directory_add(tree, all, facts.name, interface_files, why))
+            return -ENOMEM;
+    return all ? 0 : -ENOMEM;
+}
+
+/* ---- All of them ---- */
+
 static const struct proc_file files[] = {
     { "/proc/net/dev", .make = dev_text },
     { "/proc/net/route", .make = route_text },
+    { "/proc/sys/kernel/hostname", .text = hostname },
+    { "/proc/sys/net/core/somaxconn", .text = "4096\n" }, /* STREAM_BACKLOG_MAX */
+    { "/proc/sys/net/ipv4/ip_local_port_range", .text = "32768\t60999\n" },
     { "/proc/tacet/network", .make = counts_text },
     { NULL },
 };
 
 int network_files_add(struct tree *tree, struct message *why)
 {
-    resolv_conf_write();
-    hosts_write();
     if (node_facts.name[0])
         format_text(hostname, sizeof(hostname), "%s\n", node_facts.name);
-    if (file_add(tree, "/etc/resolv.conf", resolv_conf, why) || file_add(tree, "/etc/hosts", hosts, why) ||
-        file_add(tree, "/etc/hostname", hostname, why))
+    resolv_conf_write();
+    hosts_write();
+    if ((resolv_conf[0] && etc_file_add(tree, "/etc/resolv.conf", resolv_conf, NULL, why)) ||
+        etc_file_add(tree, "/etc/hosts", hosts, NULL, why) ||
+        etc_file_add(tree, "/etc/hostname", hostname, NULL, why))
         return -ENOMEM;
-    return proc_files_add(tree, files, why);
+    return proc_files_add(tree, files, why) ? -ENOMEM : interfaces_add(tree, why);
 }

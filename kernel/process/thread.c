@@ -207,6 +207,8 @@ long thread_create(const struct thread_arguments *given)
     child->policy = resets ? 0 : parent->policy;
     child->priority = resets ? 0 : parent->priority;
     child->latency_bound_ns = parent->latency_bound_ns;
+    child->memory_policy = parent->memory_policy;
+    child->memory_nodes = parent->memory_nodes;
     memcpy(child->name, parent->name, sizeof(child->name));
     child->signals.blocked = parent->signals.blocked;
     child->set_tid_address = given->set_tid_address;

@@ -37,6 +37,8 @@ struct thread {
     uint32_t policy; /* sched_setscheduler */
     int32_t priority;
     bool resets_policy;         /* SCHED_RESET_ON_FORK: its children have no priority */
+    uint32_t memory_policy;     /* set_mempolicy: kept for programs that read it back, */
+    uint64_t memory_nodes;      /* a bit for each NUMA node */
     uint64_t set_tid_address;   /* CLONE_CHILD_SETTID: where it writes its tid first */
     uint64_t clear_tid_address; /* set_tid_address: zeroed when the thread ends, and a waiter woken */
     uint64_t robust_list;       /* set_robust_list: locks to release when the thread ends */

@@ -288,18 +288,19 @@ static int tree_list(const struct file *file, uint64_t position, struct mount_en
     return found != NULL;
 }
 
-/* Does the same for a directory of threads or descriptors, after "..". They are in the order of their
- * numbers, so each is listed once, and all that stay are listed, even if others begin and end meanwhile.
- * Called without the tree's lock. */
-static int number_list(const struct file *file, uint64_t position, struct mount_entry *entry)
+/* Does the same for numbered entries, after the directory's own. They are in the order of their tids, so each
+ * is listed once, and all that stay are listed, even if threads begin and end meanwhile. Called without the
+ * tree's lock. */
+static int numbered_list(const struct file *file, uint64_t position, struct mount_entry *entry)
 {
-    uint32_t number = (uint32_t)smaller(position - 2, UINT32_MAX), tid;
-    const struct inode *inode = file->inode->operations->next_number(&number, &tid);
-    char name[12];
+    uint32_t tid = (uint32_t)(position < UINT32_MAX ? position - 1 : UINT32_MAX);
+    const struct inode *inode = file->inode->operations->next_numbered(file->inode, &tid);
+    char name[24];
 
     if (!inode)
         return 0;
-    entry_set(entry, inode, tid, name, format_text(name, sizeof(name), "%u", number), number + 3ULL);
+    size_t length = format_text(name, sizeof(name), "%s%u", inode->name->name, tree_number_of(tid));
+    entry_set(entry, inode, tid, name, length, tid + 2ULL);
     return 1;
 }
 
@@ -310,8 +311,8 @@ static int directory_list(const struct file *file, uint64_t position, struct mou
     if (file->inode->mount)
         return on_mount->mount->operations->list(on_mount, position, entry);
     int listed = tree_list(file, position, entry);
-    if (listed == 0 && file->inode->operations && file->inode->operations->next_number)
-        return number_list(file, position, entry);
+    if (listed == 0 && file->inode->operations && file->inode->operations->next_numbered)
+        return numbered_list(file, position, entry);
     return listed;
 }
 

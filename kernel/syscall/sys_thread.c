@@ -5,6 +5,7 @@
  */
 #include "arch.h"
 #include "time/timer.h"
+#include "fs/nodes.h"
 #include "lib/errno.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
@@ -211,10 +212,8 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
 
 long sys_getcpu(uint64_t cpu_address, uint64_t domain_address)
 {
-    uint32_t cpu = arch_cpu_index(), domain = arch_cpu_numa_domain(cpu);
+    uint32_t cpu = arch_cpu_index(), domain = node_of_cpu(cpu);
 
-    if (domain == NUMA_DOMAIN_NONE)
-        domain = 0;
     if (cpu_address && user_write(cpu_address, &cpu, sizeof(cpu)))
         return -EFAULT;
     if (domain_address && user_write(domain_address, &domain, sizeof(domain)))

@@ -51,6 +51,22 @@ CONFORM(proc_files)
     has("/proc/version", "Linux version ");
     has("/proc/mounts", " /tmp ");
     has("/proc/filesystems", "tmpfs");
+    has("/proc/self/smaps", "\nRss: ");
+    has("/proc/self/smaps", "\nPrivate_Dirty: ");
+    has("/proc/self/smaps_rollup", "[rollup]\nRss: ");
+    has("/proc/self/numa_maps", " default ");
+    has("/proc/self/numa_maps", " N0=");
+    has("/proc/self/mountinfo", " / / r");
+    has("/proc/self/sched", "se.sum_exec_runtime");
+    has("/proc/self/status", "Mems_allowed_list:\t0\n");
+    has("/proc/self/io", "write_bytes: ");
+    has("/proc/net/tcp", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid");
+    has("/proc/net/unix", "Num       RefCount Protocol Flags    Type St Inode Path\n");
+    has("/proc/net/sockstat", "sockets: used ");
+    has("/proc/vmstat", "nr_free_pages ");
+    has("/sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:");
+    has("/sys/devices/system/node/node0/meminfo", "Node 0 MemFree:");
+    has("/sys/kernel/mm/transparent_hugepage/enabled", "always");
     holds("/proc/uptime", whole("/proc/uptime", bytes, sizeof(bytes)) > 0 &&
                               sscanf(bytes, "%lf %lf", &up, &idle) == 2 && up < 3600);
     holds("/proc/loadavg",

@@ -857,8 +857,10 @@ TEST(links_with_operations_lead_where_these_say)
 static struct directory_entry *thread_entry;
 
 /* Finds a thread by its number as text, 1 to 9. */
-static struct directory_entry *thread_by_name(const char *name, size_t name_bytes, uint32_t *tid)
+static struct directory_entry *thread_by_name(const struct inode *directory, const char *name,
+                                              size_t name_bytes, uint32_t *tid)
 {
+    (void)directory;
     if (name_bytes != 1 || *name < '1' || *name > '9')
         return NULL;
     *tid = (uint32_t)(*name - '0');
@@ -877,7 +879,7 @@ static int thread_of(struct inode *directory, uint32_t tid, const char *path)
 
 TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
 {
-    static const struct inode_operations threads = { .find_thread = thread_by_name },
+    static const struct inode_operations threads = { .find_numbered = thread_by_name },
                                          own = { .follow = follow_link };
 
     begin();
@@ -885,6 +887,8 @@ TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
     struct inode *tasks = made("/tasks", S_IFDIR | 0755), *task = made("/task", S_IFDIR | 0755);
     struct inode *file = made("/task/file", S_IFREG | 0444), *link = made("/own", S_IFLNK | 0700);
     made("/tasks/file", S_IFREG | 0444);
+    made("/task/inner", S_IFDIR | 0755);
+    made("/task/inner/file", S_IFREG | 0444);
     tasks->operations = &threads;
     thread_entry = task->name;
     thread_entry->directory = tasks; /* that is where ".." leads */
@@ -893,11 +897,15 @@ TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
     follow_error = 0;
     follow_target = task;
     follow_tid = 4;
-    CHECK(named("/tasks/3") == task && named("/tasks/3/file") == file && !named("/tasks/file"));
+    CHECK(named("/tasks/3") == task && named("/tasks/3/file") == file && named("/tasks/file") != file);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3"), 3);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/./file"), 3);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/../5/file"), 5);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/.."), 0);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/inner/file"), 3);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/inner/.."), 3);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/inner/../.."), 0);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/file"), 0);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/10/file"), -1);
     CHECK_EQUAL(thread_of(tree.root, 0, "/own/file"), 4);
     CHECK_EQUAL(thread_of(task, 6, "file"), 6);

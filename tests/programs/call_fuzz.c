@@ -195,7 +195,7 @@ static void arena_fill(struct fuzzer *f)
         "/proc/self/fd/3",
         "a",
         "../fuzz/b/./c",
-        "/sys/devices/system/cpu/online",
+        "/sys/devices/system/cpu/cpu0",
         "/dev/shm/fuzz",
         "",
         "/proc/self/task",

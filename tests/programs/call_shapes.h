@@ -40,7 +40,8 @@ static const char *const call_shapes[512] = {
     [55] = "dvipp", [288] = "dppj", [299] = "dhigp", [307] = "dhig",
     /* memory */
     [9] = "mngidg", [10] = "mng", [11] = "mn", [12] = "p", [25] = "mnngm", [26] = "mng", [27] = "mnp",
-    [28] = "mni", [149] = "mn", [150] = "mn", [151] = "g", [152] = "", [237] = "mngpig", [325] = "mng",
+    [28] = "mni", [149] = "mn", [150] = "mn", [151] = "g", [152] = "", [237] = "mngpig", [238] = "ipi",
+    [239] = "ppimi", [256] = "iipp", [279] = "iimppi", [325] = "mng", [450] = "mnii",
     /* the process, threads, signals */
     [13] = "zppi", [14] = "ippi", [24] = "", [34] = "", [36] = "ip", [37] = "i", [38] = "ipp", [39] = "",
     [56] = "gpppp", [61] = "ipgp", [62] = "iz", [63] = "p", [97] = "ip", [98] = "ip", [99] = "p", [100] = "p",

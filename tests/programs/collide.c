@@ -642,6 +642,29 @@ static long view_act(struct thread *t)
     return view ? munmap(view, bytes) : answer;
 }
 
+static long nodes_ask(char *at, size_t bytes)
+{
+    void *pages[] = { at, at + bytes - PAGE };
+    const unsigned long node = 1;
+    int states[2], where;
+
+    syscall(SYS_get_mempolicy, &where, NULL, 0L, at, 3L);
+    syscall(SYS_mbind, at, bytes, 2L, &node, 65L, 1L);
+    return syscall(SYS_move_pages, 0, 2L, pages, NULL, states, 0L);
+}
+
+static long file_read_all(const char *path)
+{
+    char bytes[1024];
+    int file = open(path, O_RDONLY);
+    ssize_t got = file;
+
+    while (file >= 0 && (got = read(file, bytes, sizeof(bytes))) > 0)
+        ;
+    close(file);
+    return got;
+}
+
 static long memory_act(struct thread *t)
 {
     const unsigned first = below(t, PAGES), count = 1 + below(t, PAGES - first);
@@ -650,7 +673,11 @@ static long memory_act(struct thread *t)
     const int rights = (int)below(t, 4);
     unsigned char states[PAGES * 16];
 
-    switch (below(t, 16)) {
+    switch (below(t, 18)) {
+    case 16: /* where its pages are, while they go */
+        return nodes_ask(at, bytes);
+    case 17:
+        return file_read_all(below(t, 2) ? "/proc/self/smaps" : "/proc/self/numa_maps");
     case 0:
     case 1:
         return mmap(at, bytes, rights, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED ? -1 : 0;

@@ -7,6 +7,7 @@
 #include "machine.h"
 #include "promise.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,6 +20,8 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 static char text[1 << 20];
@@ -37,6 +40,18 @@ static ssize_t file_read(const char *path)
     close(file);
     text[all] = 0;
     return all;
+}
+
+/* Returns the target of a descriptor's link; "" if there is none. */
+static const char *link_of(int descriptor)
+{
+    static char target[256];
+    char path[32];
+
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
+    ssize_t bytes = readlink(path, target, sizeof(target) - 1);
+    target[bytes < 0 ? 0 : bytes] = 0;
+    return target;
 }
 
 /* ---- Memory ---- */
@@ -119,6 +134,41 @@ static void memory_is_the_process_s_own(void)
                 "%lu", (unsigned long)limit.rlim_cur);
     }
     munmap(taken, bytes);
+}
+
+/* Returns the sum of the numbers after a word in the text. */
+static unsigned long sum_of(const char *word)
+{
+    unsigned long sum = 0;
+
+    for (const char *at = text; (at = strstr(at, word)); at += strlen(word))
+        sum += strtoul(at + strlen(word), NULL, 10);
+    return sum;
+}
+
+/* Compares sums. The program has one thread and changes nothing meanwhile but the files' own memory. */
+static void files_about_memory_agree(void)
+{
+    void *unusable = mmap(NULL, 64 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int file = open("/dev/shm/proc", O_RDWR | O_CREAT, 0600);
+
+    PROMISE(ftruncate(file, 256 << 10) == 0 &&
+                mmap(NULL, 256 << 10, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0) != MAP_FAILED,
+            "a shared mapping");
+    file_read("/proc/self/status");
+    unsigned long resident = sum_of("VmRSS:\t");
+    PROMISE(file_read("/proc/self/smaps") > 0 && sum_of("\nRss: ") == resident, "%lu of %lu KiB",
+            sum_of("\nRss: "), resident);
+    PROMISE(sum_of("\nShared_Dirty: ") == 256 && sum_of("\nSize: ") > resident + 65536, "shared: %lu KiB",
+            sum_of("\nShared_Dirty: "));
+    PROMISE(file_read("/proc/self/smaps_rollup") > 0 && strstr(text, "[rollup]") &&
+                sum_of("\nRss: ") == resident,
+            "%s", text);
+    PROMISE(file_read("/proc/self/numa_maps") > 0 && sum_of(" N0=") * (MACHINE_PAGE / 1024) == resident,
+            "%lu pages", sum_of(" N0="));
+    munmap(unusable, 64 << 20);
+    close(file);
+    unlink("/dev/shm/proc");
 }
 
 /* ---- The process ---- */
@@ -221,19 +271,82 @@ static void cpus_are_the_process_s_own(void)
     }
 }
 
-/* ---- Descriptors ---- */
-
-/* Returns the target of a descriptor's link; "" if there is none. */
-static const char *link_of(int descriptor)
+/* Goes through CPUs' directories, which are one for all: the lookup tells them apart. */
+static void cpus_have_directories(void)
 {
-    static char target[256];
-    char path[32];
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    DIR *folder = opendir("/sys/devices/system/cpu");
+    char path[128], here[256];
+    unsigned listed_cpus = 0, others = 0;
+    ino_t numbers[2] = { 0, 0 };
 
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", descriptor);
-    ssize_t bytes = readlink(path, target, sizeof(target) - 1);
-    target[bytes < 0 ? 0 : bytes] = 0;
-    return target;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        const int is_cpu = !strncmp(entry->d_name, "cpu", 3);
+
+        others += !is_cpu;
+        if (is_cpu && atoi(entry->d_name + 3) < 2)
+            numbers[atoi(entry->d_name + 3)] = entry->d_ino;
+        snprintf(path, sizeof(path), "/sys/devices/system/cpu/%s/topology/core_id", entry->d_name);
+        listed_cpus += is_cpu && access(path, R_OK) == 0;
+    }
+    if (folder)
+        closedir(folder);
+    PROMISE(listed_cpus == (unsigned)cpus && others >= 5, "%u of %ld CPUs, %u others", listed_cpus, cpus,
+            others);
+    PROMISE(numbers[0] != numbers[1], "inodes %lu", (unsigned long)numbers[0]);
+    snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%ld/topology", cpus - 1);
+    IS(chdir(path), 0);
+    PROMISE(getcwd(here, sizeof(here)) && !strcmp(here, path), "in %s", here);
+    PROMISE(file_read("thread_siblings_list") > 0 &&
+                file_read("../topology/../../cpu0/topology/core_cpus") > 0,
+            "from there: %s", text);
+    int file = open("core_id", O_RDONLY);
+    strcat(path, "/core_id");
+    PROMISE(!strcmp(link_of(file), path), "%s is %s", path, link_of(file));
+    close(file);
+    IS(chdir(".."), 0);
+    IS(chdir(".."), 0);
+    PROMISE(getcwd(here, sizeof(here)) && !strcmp(here, "/sys/devices/system/cpu"), "in %s", here);
+    snprintf(path, sizeof(path), "cpu%ld", cpus);
+    FAILS(chdir(path), ENOENT);
+    FAILS(chdir("cpu00"), ENOENT);
+    FAILS(chdir("cpu"), ENOENT);
+    FAILS(chdir("cpu8388608"), ENOENT);
+    FAILS(chdir("/proc/self/task/8388608"), ENOENT);
+    FAILS(chdir("/proc/self/task/8388609"), ENOENT);
+    IS(chdir("/"), 0);
 }
+
+/* ---- Sockets ---- */
+
+static void sockets_are_the_process_s_own(void)
+{
+    struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    struct sockaddr_un name = { .sun_family = AF_UNIX, .sun_path = "\0proc" };
+    int listener = socket(AF_INET, SOCK_STREAM, 0), other = socket(AF_UNIX, SOCK_STREAM, 0);
+    socklen_t bytes = sizeof(at);
+    char expected[128];
+
+    snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "proc.%d", getpid());
+    IS(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    IS(listen(listener, 5), 0);
+    IS(getsockname(listener, (struct sockaddr *)&at, &bytes), 0);
+    IS(bind(other, (struct sockaddr *)&name, (socklen_t)(3 + strlen(name.sun_path + 1))), 0);
+    snprintf(expected, sizeof(expected), "   0: 0100007F:%04X 00000000:0000 0A ", ntohs(at.sin_port));
+    PROMISE(file_read("/proc/net/tcp") > 0 && strstr(text, expected), "no \"%s\" in %s", expected, text);
+    snprintf(expected, sizeof(expected), " %lu 1 0\n",
+             strtoul(link_of(listener) + strlen("socket:["), NULL, 10));
+    PROMISE(strstr(text, expected), "no inode \"%s\" in %s", expected, text);
+    PROMISE(file_read("/proc/net/unix") > 0 && strstr(text, " @proc."), "%s", text);
+    PROMISE(file_read("/proc/net/sockstat") > 0 &&
+                strstr(text, "sockets: used 2\nTCP: inuse 1\nUDP: inuse 0\n"),
+            "%s", text);
+    PROMISE(file_read("/proc/net/udp") > 0 && !strstr(text, "\n   0:"), "%s", text);
+    close(listener);
+    close(other);
+}
+
+/* ---- Descriptors ---- */
 
 static int opened_again(int descriptor, int flags)
 {
@@ -323,8 +436,11 @@ int main(int count, char **arguments)
     names_are_the_process_s(count, arguments);
     maps_list_every_range();
     memory_is_the_process_s_own();
+    files_about_memory_agree();
     stat_has_every_field();
     cpus_are_the_process_s_own();
+    cpus_have_directories();
+    sockets_are_the_process_s_own();
     descriptors_are_links_to_what_they_stand_for();
     files_stay_as_they_were();
     return promises_kept();

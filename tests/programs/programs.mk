@@ -17,7 +17,8 @@ TEST_MUSL_PROGRAMS := status streams jobs huge forbidden counters hostile mappin
 	wakes spaces supply churn files events shared_files shared_maps growing together \
 	refusals service serial directories neighbours random_neighbours sharing profiled avx512 \
 	many network lease messages inet sockets transfer plain_card file_rates idle_connection \
-	network_alternate frames beats ping_pong balance_ranks litmus socket_races multicast visited groups users
+	network_alternate frames beats ping_pong balance_ranks litmus socket_races multicast visited \
+	groups users nodes
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 
@@ -30,7 +31,8 @@ TEST_PROGRAMS := $(filter-out $(TEST_LACKS_$(ARCH)), \
 	$(foreach kind,$(TEST_LIBC_KINDS),$(TEST_LIBC_PROGRAMS:%=$(TEST_BUILD)/%.$(kind))) \
 	$(TEST_MUSL_PROGRAMS:%=$(TEST_BUILD)/%.musl) $(TEST_BARE_PROGRAMS:%=$(TEST_BUILD)/%.bare) \
 	$(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/messages.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
-	$(foreach program,openmp places interfaces,$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
+	$(foreach program,openmp places interfaces names, \
+		$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
 	$(TEST_BUILD)/nested.glibc \
 	$(TEST_BUILD)/cplusplus.glibc $(TEST_BUILD)/collide.glibc)
 
@@ -43,6 +45,9 @@ $(TEST_FLAGS): FLAGS = $(PROGRAM_CC) $(TEST_CFLAGS)
 TEST_HEADERS := $(wildcard tests/programs/*.h) kernel/syscall/syscalls.def libc/include/tacet.h $(TEST_FLAGS)
 TEST_GLIBC := $(PROGRAM_CC) $(TEST_CFLAGS) -Wl,-z,relro,-z,now
 TEST_MUSL := TACET_BUILD=build TACET_ARCH=$(ARCH) libc/tacet-cc $(TEST_CFLAGS) -Wl,-z,relro,-z,now
+
+# Static glibc warns of each name that it looks up.
+$(TEST_BUILD)/names.glibc: TEST_GLIBC += -Wl,--no-warnings
 
 .PHONY: test-programs
 test-programs: $(TEST_PROGRAMS)

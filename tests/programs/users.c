@@ -8,6 +8,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
@@ -94,6 +95,20 @@ static void sockets_say(uid_t uid, gid_t gid)
     PROMISE(who.pid == getpid() && who.uid == uid && who.gid == gid, "peer %u %u", who.uid, who.gid);
 }
 
+/* Looks the user and the groups up in /etc, which has names for them. */
+static void names_are_there(uid_t uid, gid_t gid, int count, char **numbers)
+{
+    const struct passwd *user = getpwuid(uid);
+    const struct group *first = getgrgid(gid);
+
+    PROMISE(user && user->pw_uid == uid && user->pw_gid == gid && user->pw_dir[0] == '/', "user %u", uid);
+    PROMISE(user && !strcmp(user->pw_name, uid ? "user" : "root"), "user %u", uid);
+    PROMISE(first && !strcmp(first->gr_name, gid ? "user" : "root"), "group %u", gid);
+    for (int i = 0; i < count; i++)
+        PROMISE(getgrgid((gid_t)strtoul(numbers[i], NULL, 10)), "group %s", numbers[i]);
+    PROMISE(getpwnam("root") && !getpwnam("nobody"), "names");
+}
+
 /* Does what Linux keeps for root. */
 static void nothing_is_restricted(void)
 {
@@ -119,6 +134,7 @@ int main(int count, char **words)
     file_is_own("/dev/shm/own", uid, gid);
     IS(mkdir("/tmp/folder", 0700), 0);
     sockets_say(uid, gid);
+    names_are_there(uid, gid, count - 3, words + 3);
     nothing_is_restricted();
     if (access("/mnt", F_OK) == 0) {
         const int file = open("/mnt/made", O_CREAT | O_WRONLY, 0600);

@@ -285,6 +285,13 @@ def test_an_archive_with_a_path_out_of_itself_is_refused(tacet: Run, tmp_path: P
     expect_stop(tacet(None, initrd=module), BAD_INPUT, r"initrd: ")
 
 
+def test_an_archive_whose_etc_is_a_file_is_refused(arch: str, tacet: Run, tmp_path: Path) -> None:
+    module = tmp_path / "module"
+    files = [cpio.Entry.file("init", GOOD, executable=True), cpio.Entry.file("etc", b"x")]
+    module.write_bytes(made_for(arch, cpio.pack(files)))
+    expect_stop(tacet(None, initrd=module), BAD_INPUT, r"initrd: .*'etc' is used as a directory, but is none")
+
+
 def test_an_archive_without_the_program_reports_which_is_missing(
     arch: str, tacet: Run, tmp_path: Path
 ) -> None:

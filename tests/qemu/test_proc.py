@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from conftest import Run, expect_exit
 
+import cpio
+
 KINDS = ["musl", "musl-pie", "glibc", "glibc-pie"]
 CPU = "/sys/devices/system/cpu"
 NODE = "/sys/devices/system/node"
@@ -26,6 +28,30 @@ def test_every_rank_has_cpus_memory_and_a_number_of_its_own(cpus: int, tacet: Ru
         tacet("proc.glibc", "one", "two", cpus=cpus, memory="256M", env={"PROMISE_TEST": "a value"})
     )
     assert result.stdout.count(b"broken: 0\n") == cpus and result.stderr == b"", result.explain()
+
+
+@pytest.mark.parametrize("kind", ["musl", "glibc"])
+def test_the_c_libraries_find_the_names_that_they_look_up(kind: str, tacet: Run) -> None:
+    result = expect_exit(tacet(f"names.{kind}"))
+    assert result.stderr == b"" and b"broken: 0\n" in result.stdout, result.explain()
+
+
+def test_files_of_the_archive_replace_those_of_etc(
+    arch: str, tacet: Run, busybox: Path, tmp_path: Path
+) -> None:
+    module = tmp_path / "module"
+    own = [cpio.Entry.file("etc/passwd", b"own:x:7:7::/:/none\n"), cpio.Entry.link("etc/group", "passwd")]
+    module.write_bytes(cpio.pack([cpio.Entry.file("init", busybox.read_bytes(), executable=True), *own]))
+    files = ["/etc/passwd", "/etc/group", "/etc/hostname"]
+    result = expect_exit(tacet(None, "cat", *files, initrd=module, options="argv0=busybox"))
+    assert result.stdout == 2 * b"own:x:7:7::/:/none\n" + b"tacet\n", result.explain()
+
+
+def test_the_command_line_is_shown_without_keys(tacet: Run, busybox: Path) -> None:
+    options = f"threads=3 nettick_key={'5a' * 16}"
+    result = expect_exit(tacet(busybox, "cat", "/proc/cmdline", options=options))
+    assert b"threads=3 " in result.stdout and result.stdout.endswith(b" -- cat /proc/cmdline\n")
+    assert b"_key" not in result.stdout and b"5a5a" not in result.stdout, result.explain()
 
 
 def shown(tacet: Run, busybox: Path, *paths: str, **machine: object) -> list[str]:

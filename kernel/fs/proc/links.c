@@ -17,9 +17,7 @@
 #include "process/process.h"
 #include "mm/memplan.h"
 
-static struct inode *self;           /* the directory /proc/self */
-static struct inode *descriptor;     /* the link of each descriptor */
-static struct directory_entry entry; /* its entry, which is in no directory's treaps */
+static struct inode *self; /* the directory /proc/self */
 
 /* ---- Pids ---- */
 
@@ -94,26 +92,16 @@ static int64_t descriptor_read_link(const struct tree *tree, const struct inode 
 static const struct inode_operations descriptor_operations = { .follow = descriptor_follow,
                                                                .read_link = descriptor_read_link };
 
-static struct directory_entry *descriptor_find_entry(uint32_t number, uint32_t *tid)
+static uint32_t descriptor_next_tid(uint32_t tid)
 {
-    if (!arch_process())
-        return NULL; /* the boot CPU looks up the program */
-    struct file_table *table = arch_process()->files;
+    unsigned number = tree_number_of(tid);
 
-    *tid = TID_OF_DESCRIPTOR | number;
-    SPIN_GUARD(&table->lock);
-    return file_in_table(table, *tid) ? &entry : NULL;
+    if (number < FILE_DESCRIPTORS_MAX)
+        number = descriptor_next(arch_process(), number);
+    return number < FILE_DESCRIPTORS_MAX ? TREE_NUMBERED + number : 0;
 }
 
-static const struct inode *descriptor_next_link(uint32_t *number, uint32_t *tid)
-{
-    *number = *number < FILE_DESCRIPTORS_MAX ? descriptor_next(arch_process(), *number) : *number;
-    *tid = TID_OF_DESCRIPTOR | *number;
-    return *number < FILE_DESCRIPTORS_MAX ? descriptor : NULL;
-}
-
-static const struct inode_operations descriptors_operations = { .find_number = descriptor_find_entry,
-                                                                .next_number = descriptor_next_link };
+static struct numbered descriptors = { .name = "", .first = TREE_NUMBERED, .next = descriptor_next_tid };
 
 /* ---- The working directory ---- */
 
@@ -158,26 +146,21 @@ static int pids_add(struct tree *tree, unsigned count, struct message *why)
 
 int proc_links_add(struct tree *tree, struct message *why)
 {
-    struct inode *descriptors = tree_add(tree, "/proc/self/fd", S_IFDIR | 0500, NULL, 0, why);
+    struct inode *folder = tree_add(tree, "/proc/self/fd", S_IFDIR | 0500, NULL, 0, why);
 
-    if (!descriptors)
+    if (!folder || !numbered_add(tree, folder, &descriptors, why))
         return -ENOMEM;
-    self = tree_parent(tree, descriptors);
-    descriptors->operations = &descriptors_operations;
-    descriptor = inode_create(tree, S_IFLNK | 0700);
+    descriptors.inode->mode = S_IFLNK | 0700;
+    descriptors.inode->links = 1;
+    descriptors.inode->device = 1;
+    descriptors.inode->operations = &descriptor_operations;
 
+    self = tree_parent(tree, folder);
     struct inode *directory = proc_inode_add(tree, self, "cwd", false, S_IFLNK | 0777, why);
-    if (!directory || !descriptor)
-        return message_set(why, -ENOMEM, "file tree: no memory for the links in /proc");
-    directory->device = descriptor->device = 1;
+    if (!directory)
+        return -ENOMEM;
+    directory->device = 1;
     directory->operations = &directory_operations;
-    descriptor->operations = &descriptor_operations;
-    entry = (struct directory_entry){
-        .inode = descriptor, .directory = descriptors, .name = "N", .name_bytes = 1
-    };
-    descriptor->name = &entry;
-    descriptor->links = 1;
-    descriptor->filesystem = descriptors->filesystem;
 
     unsigned ranks = arch_cpus_present() < MEMPLAN_RANKS_MAX ? arch_cpus_present() : MEMPLAN_RANKS_MAX;
     return pids_add(tree, ranks, why);

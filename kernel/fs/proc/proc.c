@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * proc.c: /proc and /sys of the node: the tables of files, and those files that are not about one process.
- * Formats: proc(5), Linux's Documentation/admin-guide/cputopology.rst.
+ * proc.c: /proc and /sys of the node: the tables of files, and those files that are about neither one process
+ * nor the machine's parts. Formats: proc(5).
  *
  * What programs read to learn which CPUs they may use (/sys/devices/system/cpu/online, /proc/stat) shows the
  * process's CPUs only, as sched_getaffinity does; what describes the machine (cpuinfo, interrupts, possible,
@@ -13,7 +13,6 @@
 #include "fs/proc/proc.h"
 #include "fs/mount.h"
 #include "arch.h"
-#include "arch/linux_abi.h"
 #include "lib/file_mode.h"
 #include "time/clock.h"
 #include "lib/errno.h"
@@ -22,17 +21,14 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX       90 /* of the tables, of /dev and of net/, with directories; there are 83 */
-#define ENTRIES_OF_CPU    7  /* two directories, four files, the link of a pid */
-#define ENTRIES_OF_DOMAIN 2  /* a directory, a file */
-#define NUMA_DOMAINS_MAX  64
+#define ENTRIES_MAX 320 /* of the tables, of /dev, /etc and of net/, with directories */
 
 uint64_t clock_ticks_of(uint64_t ns)
 {
     return ns / (NS_PER_S / 100); /* AT_CLKTCK */
 }
 
-/* ---- CPUs ---- */
+/* ---- Numbers and masks ---- */
 
 void text_add_cpus(struct file *file, struct cpu_mask cpus)
 {
@@ -53,137 +49,38 @@ void text_add_cpus(struct file *file, struct cpu_mask cpus)
     text_add(file, "\n");
 }
 
-void text_add_cpu_words(struct file *file, const struct cpu_mask *cpus)
+void text_add_words(struct file *file, const struct cpu_mask *mask, unsigned count)
 {
-    const unsigned count = arch_cpu_count();
     int digits = (int)((count - 1) % 32 / 4 + 1);
 
     for (unsigned part = (count - 1) / 32 + 1; part-- > 0; digits = 8)
-        text_add(file, "%0*x%s", digits, (uint32_t)(cpus->words[part / 2] >> part % 2 * 32),
+        text_add(file, "%0*x%s", digits, (uint32_t)(mask->words[part / 2] >> part % 2 * 32),
                  part ? "," : "\n");
 }
 
-static void cpus_online_text(struct file *file)
+void number_text(struct file *file)
 {
-    text_add_cpus(file, arch_process()->cpus);
+    const struct proc_file *kind = file->inode->data;
+
+    text_add(file, "%lu\n", kind->number(file));
 }
 
-static void cpus_all_text(struct file *file)
+void list_text(struct file *file)
 {
-    text_add_cpus(file, cpu_mask_below(arch_cpu_count()));
+    const struct proc_file *kind = file->inode->data;
+    struct cpu_mask mask = { 0 };
+
+    kind->mask(file, &mask);
+    text_add_cpus(file, mask);
 }
 
-/* Returns the CPUs of the same package as `cpu`; with `same_core`, of the same core. */
-static struct cpu_mask siblings_of(unsigned cpu, bool same_core)
+void words_text(struct file *file)
 {
-    struct cpu_place mine = arch_cpu_place(cpu);
-    struct cpu_mask siblings = { 0 };
+    const struct proc_file *kind = file->inode->data;
+    struct cpu_mask mask = { 0 };
 
-    for (unsigned other = 0; other < arch_cpu_count(); other++) {
-        struct cpu_place place = arch_cpu_place(other);
-
-        if (place.package == mine.package && (!same_core || place.core == mine.core))
-            cpu_mask_set(&siblings, other);
-    }
-    return siblings;
-}
-
-/* Returns the number at the end of a directory's name: the CPU or the domain that its files are about. */
-static unsigned number_of(const struct inode *directory)
-{
-    const struct directory_entry *name = directory->name;
-    unsigned number = 0;
-
-    for (unsigned i = 0; i < name->name_bytes; i++)
-        if (name->name[i] >= '0' && name->name[i] <= '9')
-            number = 10 * number + (unsigned)(name->name[i] - '0');
-    return number;
-}
-
-/* Returns the CPU that a file in its topology directory is about. */
-static unsigned cpu_of(const struct file *file)
-{
-    const struct inode *topology = file->inode->name->directory;
-
-    return number_of(topology->name->directory);
-}
-
-static void core_id_text(struct file *file)
-{
-    text_add(file, "%u\n", arch_cpu_place(cpu_of(file)).core);
-}
-
-static void package_id_text(struct file *file)
-{
-    text_add(file, "%u\n", arch_cpu_place(cpu_of(file)).package);
-}
-
-static void thread_siblings_text(struct file *file)
-{
-    text_add_cpus(file, siblings_of(cpu_of(file), true));
-}
-
-static void core_siblings_text(struct file *file)
-{
-    text_add_cpus(file, siblings_of(cpu_of(file), false));
-}
-
-/* Returns the NUMA domain of a CPU; 0 if the firmware reports none below NUMA_DOMAINS_MAX. */
-static unsigned domain_of(unsigned cpu)
-{
-    uint32_t domain = arch_cpu_numa_domain(cpu);
-
-    return domain < NUMA_DOMAINS_MAX ? domain : 0;
-}
-
-/* Returns the domains that have CPUs. A mask of CPUs has room for all their numbers. */
-static struct cpu_mask domains_present(void)
-{
-    struct cpu_mask present = { 0 };
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        cpu_mask_set(&present, domain_of(cpu));
-    return present;
-}
-
-static void domains_online_text(struct file *file)
-{
-    text_add_cpus(file, domains_present());
-}
-
-static void domain_cpus_text(struct file *file)
-{
-    const unsigned domain = number_of(file->inode->name->directory);
-    struct cpu_mask cpus = { 0 };
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (domain_of(cpu) == domain)
-            cpu_mask_set(&cpus, cpu);
-    text_add_cpus(file, cpus);
-}
-
-static void cpuinfo_text(struct file *file)
-{
-    struct cpu_mask package = { 0 };
-    unsigned siblings = 0, cores = 0;
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
-        struct cpu_place place = arch_cpu_place(cpu);
-
-        if (CPUINFO_HAS_PLACES && !cpu_mask_test(&package, cpu)) { /* else the package of the CPU before */
-            package = siblings_of(cpu, false);
-            siblings = cpu_mask_count(&package);
-            cores = 0;
-            CPU_MASK_EACH(other, &package)
-                cores += arch_core_of((unsigned)other) == other; /* each core once, at its first CPU */
-        }
-        text_add(file, "processor\t: %u\n", cpu);
-        if (CPUINFO_HAS_PLACES)
-            text_add(file, "physical id\t: %u\nsiblings\t: %u\ncore id\t\t: %u\ncpu cores\t: %u\n",
-                     place.package, siblings, place.core, cores);
-        arch_cpuinfo_describe(cpu, &file->text.sink);
-        text_add(file, "\n");
-    }
+    kind->mask(file, &mask);
+    text_add_words(file, &mask, arch_cpu_count());
 }
 
 /* ---- Counters and memory ---- */
@@ -229,7 +126,7 @@ static void time_add_line(struct file *file, struct cpu_time time)
 static void stat_text(struct file *file)
 {
     struct process *process = arch_process();
-    uint64_t boot_s = (clock_wall_ns(NULL) - clock_now_ns()) / NS_PER_S, interrupts = 0;
+    uint64_t boot_s = (clock_wall_ns(NULL) - clock_now_ns()) / NS_PER_S, interrupts = 0, switches = 0;
 
     text_add(file, "cpu ");
     time_add_line(file, process_time(process));
@@ -237,11 +134,13 @@ static void stat_text(struct file *file)
         text_add(file, "cpu%lu", cpu);
         time_add_line(file, schedule_cpu_time((unsigned)cpu));
     }
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
+    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
+        switches += arch_counters(cpu)->switches;
         for (unsigned number = 0; number < TACET_INTERRUPTS; number++)
             interrupts += arch_counters(cpu)->interrupts[number];
-    text_add(file, "intr %lu\nctxt 0\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n",
-             interrupts, boot_s, process_rank_count, process_rank_count);
+    }
+    text_add(file, "intr %lu\nctxt %lu\nbtime %lu\nprocesses %u\nprocs_running %u\nprocs_blocked 0\n",
+             interrupts, switches, boot_s, process_rank_count, process_rank_count);
 }
 
 /* Writes the load: always one for each rank, because no process ever waits for a CPU. */
@@ -262,16 +161,52 @@ static void meminfo_text(struct file *file)
              pages->total_bytes / 1024, pages->free_bytes / 1024, pages->free_bytes / 1024);
     for (unsigned i = 0; i < sizeof(zeroes) / sizeof(zeroes[0]); i++)
         text_add(file, "%s%8u kB\n", zeroes[i], 0);
+    text_add(file, "CommitLimit:    %8lu kB\nCommitted_AS:   %8lu kB\nHugepagesize:   %8llu kB\n",
+             pages->total_bytes / 1024, (pages->total_bytes - pages->free_bytes) / 1024,
+             ARCH_LARGE_PAGE / 1024);
+}
+
+static void vmstat_text(struct file *file)
+{
+    text_add(file, "nr_free_pages %llu\npswpin 0\npswpout 0\npgmajfault 0\noom_kill 0\n",
+             arch_process()->pages.free_bytes / ARCH_PAGE);
+}
+
+/* ---- Mounts ---- */
+
+#define PROC_MOUNTINFO 1 /* a row's `of` */
+
+/* Writes a line of /proc/mounts; of mountinfo, in which a number is that of stat's device (sys_status.c). */
+static void mount_text(struct file *file, unsigned number, const char *source, const char *place,
+                       const char *type, const char *options)
+{
+    const struct proc_file *kind = file->inode->data;
+
+    if (kind->of == PROC_MOUNTINFO)
+        text_add(file, "%u %u 0:%u / %s %.2s - %s %s %s\n", number, number > 1, number, place, options, type,
+                 source, options);
+    else
+        text_add(file, "%s %s %s %s 0 0\n", source, place, type, options);
 }
 
 static void mounts_text(struct file *file)
 {
+    static const struct {
+        unsigned filesystem;
+        const char *type, *place, *options;
+    } of_tree[] = {
+        { FILESYSTEM_ROOT, "rootfs", "/", "ro" },      { FILESYSTEM_PROC, "proc", "/proc", "rw" },
+        { FILESYSTEM_SYS, "sysfs", "/sys", "ro" },     { FILESYSTEM_DEV, "devtmpfs", "/dev", "rw" },
+        { FILESYSTEM_SHM, "tmpfs", "/dev/shm", "rw" }, { FILESYSTEM_TMP, "tmpfs", "/tmp", "rw" },
+    };
     const struct mount *mount;
 
-    text_add(file, "rootfs / rootfs ro 0 0\nproc /proc proc rw 0 0\nsysfs /sys sysfs ro 0 0\n"
-                   "devtmpfs /dev devtmpfs rw 0 0\ntmpfs /dev/shm tmpfs rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n");
+    for (unsigned i = 0; i < sizeof(of_tree) / sizeof(of_tree[0]); i++)
+        mount_text(file, of_tree[i].filesystem + 1, of_tree[i].type, of_tree[i].place, of_tree[i].type,
+                   of_tree[i].options);
     for (unsigned i = 0; (mount = mount_at(i)) != NULL; i++)
-        text_add(file, "%s %s 9p rw,access=any,trans=tcp 0 0\n", mount->source, mount->place);
+        mount_text(file, FILESYSTEM_MOUNTS + i + 1, mount->source, mount->place, "9p",
+                   "rw,access=any,trans=tcp");
 }
 
 /* ---- The name of this boot ---- */
@@ -285,37 +220,81 @@ static void boot_id_text(struct file *file)
              boot_id[0] & 0xffff, boot_id[1] >> 48, boot_id[1] & 0xffffffffffff);
 }
 
+/* ---- Facts of the node ---- */
+
+#define RLIMIT_NOFILE 7 /* Linux's, on both architectures */
+
+const struct command_line *proc_command_line;
+
+/* Writes the options of the boot loader's line, but no keys, and the program's arguments. */
+static void cmdline_text(struct file *file)
+{
+    const struct command_line *line = proc_command_line;
+
+    for (unsigned i = 0; i < line->option_count; i++) {
+        const char *name = line->options[i].name, *value = line->options[i].value;
+        const size_t length = strlen(name);
+
+        if (length < 4 || strcmp(name + length - 4, "_key") != 0)
+            text_add(file, "%s%s%s ", name, value ? "=" : "", value ? value : "");
+    }
+    text_add(file, "--");
+    for (unsigned i = 0; i < line->argument_count; i++)
+        text_add(file, " %s", line->arguments[i]);
+    text_add(file, "\n");
+}
+
+static uint64_t threads_of_node(const struct file *file)
+{
+    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+
+    (void)file;
+    return threads_max(&all);
+}
+
 /* ---- The tables ---- */
 
 static const struct proc_file files[] = {
-    { "/proc/cpuinfo", .make = cpuinfo_text },
+    { "/proc/cmdline", .make = cmdline_text },
+    { "/proc/diskstats", .text = "" },
     { "/proc/filesystems",
       .text = "nodev\trootfs\nnodev\tproc\nnodev\tsysfs\nnodev\tdevtmpfs\nnodev\ttmpfs\nnodev\t9p\n" },
     { "/proc/interrupts", .make = interrupts_text },
     { "/proc/loadavg", .make = loadavg_text },
     { "/proc/meminfo", .make = meminfo_text },
+    { "/proc/modules", .text = "" },
+    { "/proc/self/mountinfo", .make = mounts_text, .of = PROC_MOUNTINFO },
     { "/proc/self/mounts", .make = mounts_text },
     { "/proc/stat", .make = stat_text },
+    { "/proc/swaps", .text = "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n" },
     { "/proc/uptime", .make = uptime_text },
     { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },
+    { "/proc/vmstat", .make = vmstat_text },
     { "/proc/sys/fs/inotify/max_queued_events", .text = "4087\n" },
     { "/proc/sys/fs/inotify/max_user_instances", .text = "128\n" },
     { "/proc/sys/fs/inotify/max_user_watches", .text = "8192\n" }, /* WATCHES_MAX */
-    { "/proc/sys/kernel/hostname", .text = "tacet\n" },
+    { "/proc/sys/fs/nr_open", .text = "65536\n" }, /* FILE_DESCRIPTORS_MAX */
+    { "/proc/sys/fs/pipe-max-size", .text = "65536\n" },
+    { "/proc/sys/kernel/core_pattern", .text = "\n" }, /* none is written */
+    { "/proc/sys/kernel/ngroups_max", .text = "256\n" },
+    { "/proc/sys/kernel/numa_balancing", .text = "0\n" },
     { "/proc/sys/kernel/osrelease", .text = LINUX_RELEASE "\n" },
     { "/proc/sys/kernel/ostype", .text = "Linux\n" },
+    { "/proc/sys/kernel/perf_event_paranoid", .text = "4\n" }, /* perf_event_open is refused to all */
     { "/proc/sys/kernel/pid_max", .text = "32768\n" },
     { "/proc/sys/kernel/random/boot_id", .make = boot_id_text },
     { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
-    { "/proc/sys/vm/overcommit_memory", .text = "2\n" }, /* never: memory that was granted is there */
-    { "/sys/devices/system/cpu/online", .make = cpus_online_text },
-    { "/sys/devices/system/cpu/possible", .make = cpus_all_text },
-    { "/sys/devices/system/cpu/present", .make = cpus_all_text },
-    { "/sys/devices/system/node/online", .make = domains_online_text },
+    { "/proc/sys/kernel/threads-max", .make = number_text, .number = threads_of_node },
+    { "/proc/sys/kernel/version", .text = "Tacet " TACET_VERSION "\n" },
+    { "/proc/sys/vm/max_map_count", .text = "2147483647\n" }, /* as many as the slice has room for */
+    { "/proc/sys/vm/overcommit_memory", .text = "2\n" },      /* never: memory that was granted is there */
+    { "/sys/kernel/mm/transparent_hugepage/enabled", .text = "[always] madvise never\n" },
+    { "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", .text = "2097152\n" },
     { .path = NULL },
 };
 
-static const struct proc_file *const tables[] = { files, proc_self_files, proc_tacet_files };
+static const struct proc_file *const tables[] = { files, proc_self_files, proc_machine_files,
+                                                  proc_socket_files, proc_tacet_files };
 
 /* Executes a command: each write is one, with or without the end of its line. */
 static int64_t command_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -354,30 +333,28 @@ static uint32_t file_mode(const struct proc_file *file)
     return S_IFREG | (file->command || file->operations ? 0644 : 0444);
 }
 
-/* Makes an inode a file whose contents `make` writes. */
+/* Makes an inode the file of a row. */
 static void file_set(struct inode *inode, const struct proc_file *file)
 {
     inode->device = PROC_DEVICE;
-    inode->operations = &proc_operations;
-    inode->data = file; /* proc_open reads it */
+    inode->data = file->make ? (const void *)file : file->text; /* proc_open reads the row */
+    inode->bytes = file->make ? 0 : strlen(file->text);
+    inode->operations = file->make ? &proc_operations : NULL;
 }
 
 int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why)
 {
     for (; file->path; file++) {
-        uint64_t bytes = file->text ? strlen(file->text) : 0;
-        struct inode *inode = tree_add(tree, file->path, file_mode(file), file->text, bytes, why);
+        struct inode *inode = tree_add(tree, file->path, file_mode(file), NULL, 0, why);
 
         if (!inode)
             return -ENOMEM;
-        inode->device = PROC_DEVICE;
-        if (!file->text)
-            file_set(inode, file);
+        file_set(inode, file);
     }
     return 0;
 }
 
-/* ---- Directories with a number ---- */
+/* ---- Files of directories that have others of the same names ---- */
 
 struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,
                              uint32_t mode, struct message *why)
@@ -401,45 +378,20 @@ bool proc_made_add(struct tree *tree, struct inode *directory, const char *name,
     return inode;
 }
 
-/* Files that many directories have; a path is the name in each. */
-static const struct proc_file topology_files[] = {
-    { "core_id", .make = core_id_text },
-    { "physical_package_id", .make = package_id_text },
-    { "thread_siblings_list", .make = thread_siblings_text },
-    { "core_siblings_list", .make = core_siblings_text },
-    { .path = NULL },
-};
-static const struct proc_file domain_files[] = {
-    { "cpulist", .make = domain_cpus_text },
-    { .path = NULL },
-};
-
-/* Makes the directory `path`, and in it for each number one that has the files; if `inner` is not NULL, in a
- * directory of that name. */
-static bool numbered_add(struct tree *tree, const char *path, const char *name, struct cpu_mask numbers,
-                         const char *inner, const struct proc_file *files_of_each, struct message *why)
+struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *name,
+                                 const struct proc_file *table, struct message *why)
 {
-    struct inode *all = tree_add(tree, path, S_IFDIR | 0755, NULL, 0, why), *directory = all;
-    bool added = all;
+    struct inode *directory = parent ? proc_inode_add(tree, parent, name, true, S_IFDIR | 0555, why) : NULL;
 
-    CPU_MASK_EACH(number, &numbers) {
-        char text[16];
-
-        format_text(text, sizeof(text), "%s%u", name, (unsigned)number);
-        if (added)
-            directory = proc_inode_add(tree, all, text, true, S_IFDIR | 0755, why);
-        if (directory && inner)
-            directory = proc_inode_add(tree, directory, inner, false, S_IFDIR | 0755, why);
-        for (const struct proc_file *file = files_of_each; file->path && added; file++)
-            added = proc_made_add(tree, directory, file->path, file, why);
-    }
-    return added;
+    for (; directory && table->path; table++)
+        if (!proc_made_add(tree, directory, table->path, table, why))
+            return NULL;
+    return directory;
 }
 
 uint64_t proc_memory_bytes(void)
 {
-    uint64_t cpus = arch_cpus_present(), domains = cpus < NUMA_DOMAINS_MAX ? cpus : NUMA_DOMAINS_MAX;
-    uint64_t entries = ENTRIES_MAX + cpus * ENTRIES_OF_CPU + domains * ENTRIES_OF_DOMAIN;
+    uint64_t entries = ENTRIES_MAX + arch_cpus_present(); /* each CPU may have a rank with the link of a pid */
 
     return entries * TREE_ENTRY_BYTES_MAX + 2 * ARCH_PAGE;
 }
@@ -457,9 +409,7 @@ int proc_add(struct tree *tree, struct message *why)
         if (proc_files_add(tree, tables[i], why))
             return -ENOMEM;
     if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
-        !numbered_add(tree, "/sys/devices/system/cpu", "cpu", cpu_mask_below(arch_cpu_count()), "topology",
-                      topology_files, why) ||
-        !numbered_add(tree, "/sys/devices/system/node", "node", domains_present(), NULL, domain_files, why))
+        !tree_add(tree, "/proc/self/root", S_IFLNK | 0777, "/", 1, why) || proc_machine_add(tree, why))
         return -ENOMEM;
     int error = proc_links_add(tree, why);
     return error ? error : proc_tasks_add(tree, why);

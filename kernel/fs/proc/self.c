@@ -9,6 +9,7 @@
 #include "lib/kstring.h"
 #include "lib/elf_image.h"
 #include "lib/linux_abi.h"
+#include "fs/nodes.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"
 
@@ -34,27 +35,104 @@ static uint64_t file_offset_of(const struct process *process, const struct elf_i
     return 0;
 }
 
+/* A row's `of`: which of the files about its mappings. */
+enum { SMAPS = 1, SMAPS_ROLLUP, NUMA_MAPS };
+
+/* Returns how much memory backs an area, as vm_sum. */
+static uint64_t backed_bytes(const struct vm_area *area)
+{
+    return area->foreign || !area->rights ? 0 : area->end - area->start;
+}
+
+static void area_text(struct file *file, const struct vm_area *area, const struct elf_image *image)
+{
+    const struct process *process = arch_process();
+    bool of_program = area->name == process->program_path;
+
+    text_add(file, "%08lx-%08lx %s%s%s%s %08lx 00:%02u %lu", area->start, area->end,
+             area->rights & RIGHT_READ ? "r" : "-", area->rights & RIGHT_WRITE ? "w" : "-",
+             area->rights & RIGHT_EXECUTE ? "x" : "-", area->object ? "s" : "p",
+             of_program ? file_offset_of(process, image, area->start) : 0, of_program ? 1 : 0,
+             of_program ? process->program->number : 0);
+    if (area->name[0])
+        text_add(file, " %s", area->name);
+    text_add(file, "\n");
+}
+
+/* Writes what smaps has of memory of which `shared` bytes may be mapped by other ranks, too: these count in
+ * full. All of it is locked, and dirty: there is no storage. */
+static void backed_text(struct file *file, uint64_t backed, uint64_t shared)
+{
+    const struct {
+        const char *name;
+        uint64_t bytes;
+    } lines[] = {
+        { "Rss:", backed },
+        { "Pss:", backed },
+        { "Shared_Clean:", 0 },
+        { "Shared_Dirty:", shared },
+        { "Private_Clean:", 0 },
+        { "Private_Dirty:", backed - shared },
+        { "Referenced:", backed },
+        { "Anonymous:", backed - shared },
+        { "Swap:", 0 },
+        { "SwapPss:", 0 },
+        { "Locked:", backed },
+    };
+
+    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        text_add(file, "%-16s%8lu kB\n", lines[i].name, lines[i].bytes / 1024);
+}
+
+/* Writes how many pages of an area are in which node. */
+static void nodes_text(struct file *file, const struct vm_area *area)
+{
+    const struct process *process = arch_process();
+    const uint64_t nodes = nodes_of(process->slice), count = pages_of(backed_bytes(area));
+    uint64_t pages[NODES_MAX] = { 0 };
+
+    if (area->object || (nodes & (nodes - 1)))
+        node_pages(&process->vm, area->start, area->start + ARCH_PAGE * count, pages);
+    else
+        pages[__builtin_ctzll(nodes)] = count;
+    text_add(file, "%08lx default %s=%lu dirty=%lu", area->start, area->object ? "mapped" : "anon", count,
+             count);
+    for (unsigned node = 0; node < NODES_MAX; node++)
+        if (pages[node])
+            text_add(file, " N%u=%lu", node, pages[node]);
+    text_add(file, " kernelpagesize_kB=%llu\n", ARCH_PAGE / 1024);
+}
+
 static void maps_text(struct file *file)
 {
+    const unsigned of = ((const struct proc_file *)file->inode->data)->of;
     struct process *process = arch_process();
     struct elf_image image = { .segment_count = 0 };
+    uint64_t backed = 0, shared = 0;
     struct vm_area area = { .end = 0 };
     struct message why;
 
     elf_parse(process->program->data, process->program->bytes, ARCH_ELF_MACHINE, ARCH_MMAP_BASE, &image,
               &why);
+    if (of == SMAPS_ROLLUP)
+        text_add(file, "%08lx-%08llx ---p 00000000 00:00 0 [rollup]\n", process->image.low, ARCH_USER_LIMIT);
     while (vm_next(&process->vm, area.end, &area)) {
-        bool of_program = area.name == process->program_path;
+        const uint64_t bytes = backed_bytes(&area);
 
-        text_add(file, "%08lx-%08lx %s%s%s%s %08lx 00:%02u %lu", area.start, area.end,
-                 area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
-                 area.rights & RIGHT_EXECUTE ? "x" : "-", area.object ? "s" : "p",
-                 of_program ? file_offset_of(process, &image, area.start) : 0, of_program ? 1 : 0,
-                 of_program ? process->program->number : 0);
-        if (area.name[0])
-            text_add(file, " %s", area.name);
-        text_add(file, "\n");
+        backed += bytes;
+        shared += area.object ? bytes : 0;
+        if (of == NUMA_MAPS)
+            nodes_text(file, &area);
+        if (of == 0 || of == SMAPS)
+            area_text(file, &area, &image);
+        if (of == SMAPS) {
+            text_add(file, "Size:           %8lu kB\nKernelPageSize: %8llu kB\n",
+                     (area.end - area.start) / 1024, ARCH_PAGE / 1024);
+            backed_text(file, bytes, area.object ? bytes : 0);
+        }
     }
+    if (of == SMAPS_ROLLUP)
+        backed_text(file, backed, shared);
 }
 
 static void statm_text(struct file *file)
@@ -155,6 +233,7 @@ static void status_text(struct file *file)
     const struct process *process = arch_process();
     struct vm_sums sums = vm_sum(&arch_process()->vm);
     struct subject subject = subject_of(file);
+    const struct cpu_mask nodes = node_mask(nodes_of(process->slice));
     uint64_t stack_bytes = process->stack_high - process->stack_low;
     uint64_t ignored, caught;
 
@@ -175,11 +254,24 @@ static void status_text(struct file *file)
     text_add(file, "SigPnd:\t%016lx\nShdPnd:\t%016lx\nSigBlk:\t%016lx\nSigIgn:\t%016lx\nSigCgt:\t%016lx\n",
              subject.pending, process->signals.pending.set, subject.blocked, ignored, caught);
     text_add(file, "Cpus_allowed:\t");
-    text_add_cpu_words(file, &subject.cpus);
+    text_add_words(file, &subject.cpus, arch_cpu_count());
     text_add(file, "Cpus_allowed_list:\t");
     text_add_cpus(file, subject.cpus);
+    text_add(file, "Mems_allowed:\t");
+    text_add_words(file, &nodes, NODES_MAX);
+    text_add(file, "Mems_allowed_list:\t");
+    text_add_cpus(file, nodes);
     /* Switches are counted for CPUs (/proc/tacet/threads), not for threads. */
     text_add(file, "voluntary_ctxt_switches:\t0\nnonvoluntary_ctxt_switches:\t0\n");
+}
+
+static void sched_text(struct file *file)
+{
+    struct subject subject = subject_of(file);
+    uint64_t time_ns = subject.time.user_ns + subject.time.system_ns;
+
+    text_add(file, "%s (%lu, #threads: %u)\nse.sum_exec_runtime : %14lu.%06lu\n", subject.name, subject.id,
+             arch_process()->thread_count, time_ns / 1000000, time_ns % 1000000);
 }
 
 static void comm_text(struct file *file)
@@ -250,13 +342,24 @@ static void limits_text(struct file *file)
 
 const struct proc_file proc_self_files[] = {
     { "/proc/self/auxv", .make = auxv_text },
+    { "/proc/self/cgroup", .text = "0::/\n" },
     { "/proc/self/cmdline", .make = cmdline_text },
     { "/proc/self/comm", .make = comm_text, .operations = &comm_operations },
     { "/proc/self/environ", .make = environ_text },
+    { "/proc/self/gid_map", .text = "         0          0 4294967295\n" },
+    /* No storage is read or written. What calls copy is not counted, and so is not here. */
+    { "/proc/self/io", .text = "read_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n" },
     { "/proc/self/limits", .make = limits_text },
     { "/proc/self/maps", .make = maps_text },
+    { "/proc/self/numa_maps", .make = maps_text, .of = NUMA_MAPS },
+    { "/proc/self/oom_score", .text = "0\n" }, /* no process ends because another one wants memory */
+    { "/proc/self/oom_score_adj", .text = "0\n" },
+    { "/proc/self/sched", .make = sched_text },
+    { "/proc/self/smaps", .make = maps_text, .of = SMAPS },
+    { "/proc/self/smaps_rollup", .make = maps_text, .of = SMAPS_ROLLUP },
     { "/proc/self/stat", .make = stat_text },
     { "/proc/self/statm", .make = statm_text },
     { "/proc/self/status", .make = status_text },
+    { "/proc/self/uid_map", .text = "         0          0 4294967295\n" },
     { .path = NULL },
 };

@@ -52,27 +52,17 @@ bool tree_entry_visible(const struct directory_entry *entry)
            entry->inode->operations->follow(entry->inode, &target, &tid) != -ENOENT;
 }
 
-/* Returns the entry of a directory of numbers; a number has no leading zeros. */
-static struct directory_entry *numbered_entry(const struct inode *directory, struct path_span name,
-                                              uint32_t *tid)
+static bool has_numbered(const struct inode *directory)
 {
-    const uint32_t most = 99999999;
-    uint32_t number = 0;
-
-    for (const char *c = name.at; c < name.end; c++) {
-        if (*c < '0' || *c > '9' || number > most || (*c == '0' && c == name.at && name.end - c > 1))
-            return NULL;
-        number = 10 * number + (uint32_t)(*c - '0');
-    }
-    return directory->operations->find_number(number, tid);
+    return directory->operations && directory->operations->find_numbered;
 }
 
 static struct directory_entry *entry_of(const struct inode *directory, struct path_span name, uint32_t *tid)
 {
-    if (directory->operations && directory->operations->find_number)
-        return numbered_entry(directory, name, tid);
-
     struct directory_entry *entry = tree_entry_find(directory, name);
+
+    if (!entry && has_numbered(directory))
+        return directory->operations->find_numbered(directory, name.at, span_bytes(name), tid);
     return entry && tree_entry_visible(entry) ? entry : NULL;
 }
 
@@ -92,7 +82,8 @@ static int step(const struct tree *tree, struct path_span component, struct path
     } else if (component_is(component, "..")) {
         found->last = TREE_LAST_DOTDOT;
         found->inode = tree_parent(tree, directory);
-        found->tid = 0;
+        if (found->inode && has_numbered(found->inode))
+            found->tid = 0;
     } else {
         found->last = TREE_LAST_NAME;
         found->entry = entry_of(directory, component, &found->tid);

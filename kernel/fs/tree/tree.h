@@ -55,14 +55,15 @@ struct inode_operations {
      * above. */
     int64_t (*read_link)(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
                          size_t bytes);
-    /* For a directory whose entries are the calling process's threads, or links for its descriptors, named by
-     * their numbers. Returns the entry that stands for all of them, and sets *tid to path_lookup.tid of
-     * `number`; NULL if there is none. Does not check that there is such a thread: the search would be under
-     * the tree's lock. */
-    struct directory_entry *(*find_number)(uint32_t number, uint32_t *tid);
-    /* Returns the inode of the numbers, and sets *number to the first from *number on, and *tid as above;
-     * NULL if there is none. Without locks. */
-    const struct inode *(*next_number)(uint32_t *number, uint32_t *tid);
+    /* For a directory that has, besides its own entries, numbered ones: the calling process's threads and
+     * descriptors, CPUs and the like. Returns the entry that stands for all of them, and sets *tid to which of
+     * them `name` is; NULL if it is none. Does not check that there is such a thread: the search would be
+     * under the tree's lock. */
+    struct directory_entry *(*find_numbered)(const struct inode *directory, const char *name,
+                                             size_t name_bytes, uint32_t *tid);
+    /* Returns the inode of the numbered entries, and sets *tid to that of the first one from *tid on; NULL if
+     * there is none. Without locks. */
+    const struct inode *(*next_numbered)(const struct inode *directory, uint32_t *tid);
     /* Releases what `data` points to, before the inode is freed. The caller holds the tree's lock. */
     void (*release)(struct inode *inode);
 };
@@ -80,6 +81,14 @@ struct directory_entry {
 };
 
 #define TREE_POSITION_MAX ((1ULL << 56) - 1)
+
+/* path_lookup.tid is a thread's below this; above, it is this plus the number of another numbered entry. */
+#define TREE_NUMBERED (1U << 23)
+
+static inline uint32_t tree_number_of(uint32_t tid)
+{
+    return tid % TREE_NUMBERED;
+}
 
 struct inode {
     uint32_t mode; /* S_IFMT bits and permissions */
@@ -150,8 +159,6 @@ struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const
 
 /* ---- Lookups; lookup.c ---- */
 
-#define TID_OF_DESCRIPTOR 0x80000000U
-
 enum tree_last { TREE_LAST_NAME, TREE_LAST_DOT, TREE_LAST_DOTDOT, TREE_LAST_ROOT };
 
 /* Where a path leads. */
@@ -161,8 +168,7 @@ struct path_lookup {
     struct inode *inode;           /* NULL if it is missing */
     const char *name;              /* the last component, for TREE_LAST_NAME */
     uint32_t name_bytes;
-    uint32_t tid;      /* the thread that the inode shows; TID_OF_DESCRIPTOR and a number: that link of
-                        * /proc/self/fd; 0: neither */
+    uint32_t tid;      /* the thread, or other numbered entry, that the inode shows; 0: none */
     unsigned followed; /* symbolic links followed, if the path leads to a mount */
     enum tree_last last;
     bool trailing_slash; /* a slash follows the last component: it must be a directory */
