@@ -504,6 +504,7 @@ include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
 include tests/conformance/conformance.mk
+include tests/suites/suites.mk
 
 # Random system calls. The test suite runs this for seconds; by hand, run it for an hour. CALL_FUZZ_OPTIONS:
 # see tests/fuzz/calls.py --help.
