@@ -259,7 +259,8 @@ def main(words: list[str] | None = None) -> int:
         passed = sum(how == "passed" for how in linux.values())
         both = sum(how == "passed" == tacet.get(test) for test, how in linux.items())
         print(f"{name}: {len(linux)} tests, {passed} pass on Linux, {both} of them on the node", flush=True)
-        print(*(f"    {line}" for line in wrong), sep="\n", flush=True)
+        for line in wrong:
+            print(f"    {line}", flush=True)
         status |= bool(wrong)
     return status
 
