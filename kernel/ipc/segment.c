@@ -85,7 +85,7 @@ static void segment_status(struct ipc_object *object, union linux_ipc_status *st
     to->attached = segment->memory ? __atomic_load_n(&segment->memory->uses, __ATOMIC_RELAXED) : 0;
 }
 
-/* All memory is resident: SHM_LOCK only shows. */
+/* Records SHM_LOCK, which changes nothing else: all memory is resident. */
 static long segment_control(struct ipc_object *object, unsigned command, uint64_t number, uint64_t argument)
 {
     (void)number, (void)argument;
@@ -100,7 +100,7 @@ static unsigned segment_info(const struct ipc_table *table, bool in_use, union l
 {
     if (in_use) {
         info->use.objects = table->count;
-        info->use.pages = info->use.resident = table->size / ARCH_PAGE;
+        info->use.pages = info->use.resident = page_up(table->size) / ARCH_PAGE;
         return sizeof(info->use);
     }
     info->segments.bytes_max = info->segments.pages_max = ipc_segments.size_max;

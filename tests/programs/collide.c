@@ -3,7 +3,7 @@
  * collide.c [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] [-p FOLDER] FAMILY...: lets threads collide. Each
  * makes CALLS calls at random, or as many as it can in SECONDS, all on the same few objects, which other
  * threads close and replace meanwhile. Families: inet, unix, netlink, events, timers, memory, futexes,
- * signals, threads, files (in FOLDER, /tmp by default), or all. The seed alone decides what each thread asks
+ * signals, threads, files (in FOLDER, /tmp by default), ipc, or all. The seed alone decides what each thread asks
  * for; the machine decides the order.
  *
  * Unlike call_fuzz.c, whose arguments are half wrong, this makes valid calls in a random order. No call waits
@@ -853,6 +853,8 @@ static long files_act(struct thread *t)
 
 /* ---- All of it ---- */
 
+#include "collide_ipc.h"
+
 static struct family families[] = {
     { "inet", inet_make, inet_act, OBJECTS, 0, 0 },
     { "unix", unix_make, unix_act, OBJECTS, 0, 0 },
@@ -864,6 +866,7 @@ static struct family families[] = {
     { "signals", signals_make, signals_act, 2, 0, 0 },
     { "threads", threads_make, threads_act, 1, 0, 0 },
     { "files", files_make, files_act, OBJECTS, 0, 0 },
+    { "ipc", ipc_make, ipc_act, 5, 0, 0 },
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))

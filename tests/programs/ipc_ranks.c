@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ipc_ranks.c: three ranks share objects of System V, a POSIX queue and a FIFO. The last step: rank 2 ends with
- * a semaphore that it has taken with SEM_UNDO, by exit, or (argument "kill") by SIGKILL, and the others go on.
+ * ipc_ranks.c: three ranks share objects of System V, a POSIX queue and a FIFO. The last step: rank 2 ends
+ * with a semaphore that it has taken with SEM_UNDO, by exit, or (argument "kill") by SIGKILL, and the others
+ * go on.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -38,7 +39,7 @@ static int operate(int number, int change, int flags)
     return semop(set, &one, 1);
 }
 
-/* Each barrier is a semaphore of its own, which counts the ranks that are there. */
+/* Waits for the other ranks. Each barrier is a semaphore of its own, which counts those that are there. */
 static void barrier(void)
 {
     static unsigned short next = FIRST_BARRIER;
@@ -100,7 +101,7 @@ static void shared(void)
     FAILS(shmctl(id, IPC_STAT, &status), EINVAL);
 }
 
-/* Memory comes back each time: more of it is asked for than there is. */
+/* Makes and removes segments, whose memory comes back: together they have more than there is. */
 static void freed(void)
 {
     for (int i = 0; rank == 0 && i < 60; i++) {
@@ -205,7 +206,7 @@ static void fifo(void)
         IS(unlink(FIFO), 0);
 }
 
-/* The others wait for objects that rank 0 removes. */
+/* Lets the others wait for objects that rank 0 removes. */
 static void removed(void)
 {
     int other = rank == 0 ? semget(KEY + 1, 1, IPC_CREAT | 0600) : -1;
