@@ -111,6 +111,9 @@ static void limits(void)
     long id = sys(SYS_shmget, IPC_PRIVATE, 4096, 0600), highest;
 
     holds("limits", sys(SYS_shmctl, 0, IPC_INFO, &limit) >= 0 && limit.shmmin == 1 && limit.shmmax > 1 << 30);
+    holds("limits in /proc", limit_in("/proc/sys/kernel/shmmax", 0) == limit.shmmax &&
+                                 limit_in("/proc/sys/kernel/shmall", 0) == limit.shmall &&
+                                 limit_in("/proc/sys/kernel/shmmni", 0) == limit.shmmni);
     highest = sys(SYS_shmctl, 0, SHM_INFO, &used);
     holds("in use", highest >= 0 && used.used_ids >= 1 && used.shm_tot >= 1);
     long found = -1;

@@ -304,6 +304,16 @@ static const struct proc_file files[] = {
     { "/proc/sys/kernel/pid_max", .text = "32768\n" },
     { "/proc/sys/kernel/random/boot_id", .make = boot_id_text },
     { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
+    /* The limits of kernel/ipc */
+    { "/proc/sys/kernel/shmmax", .text = "18446744073692774399\n" },
+    { "/proc/sys/kernel/shmall", .text = "18446744073692774399\n" },
+    { "/proc/sys/kernel/shmmni", .text = "1024\n" },
+    { "/proc/sys/kernel/sem", .text = "2048\t2097152\t64\t1024\n" },
+    { "/proc/sys/kernel/msgmax", .text = "8192\n" },
+    { "/proc/sys/kernel/msgmnb", .text = "16384\n" },
+    { "/proc/sys/kernel/msgmni", .text = "1024\n" },
+    { "/proc/sys/fs/mqueue/msg_max", .text = "10\n" },
+    { "/proc/sys/fs/mqueue/msgsize_max", .text = "8192\n" },
     { "/proc/sys/vm/overcommit_memory", .text = "2\n" }, /* never: memory that was granted is there */
     { "/sys/devices/system/cpu/online", .make = cpus_online_text },
     { "/sys/devices/system/cpu/possible", .make = cpus_all_text },
