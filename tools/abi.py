@@ -92,7 +92,7 @@ not have are 0.
 | `/proc/stat` | exact times of the process's own CPUs; interrupts of the node; btime |
 | `/proc/cpuinfo`, `/proc/interrupts` | the node's CPUs; its interrupts by name, unexpected ones by number |
 | `/proc/{filesystems,mounts,uptime,version}`, `/proc/sys/kernel/{hostname,osrelease,ostype,pid_max,randomize_va_space,random/boot_id}` | |
-| `/proc/sys/kernel/{shmmax,shmall,shmmni,sem,msgmax,msgmnb,msgmni}`, `/proc/sys/fs/mqueue/{msg_max,msgsize_max}` | limits of calls [between ranks](#between-ranks-system-vs-objects-and-posix-message-queues-until-they-are-removed-or-the-job-ends) |
+| `/proc/sys/kernel/{shmmax,shmall,shmmni,sem,msgmax,msgmnb,msgmni}`, `/proc/sys/fs/mqueue/{msg_max,msgsize_max}` | limits of the calls between ranks |
 | `/proc/sys/vm/overcommit_memory` | 2: never |
 | `/proc/tacet/{clockevents,timers}`, `{counters,klog}`, `nettick` | [timers.md](timers.md), [flight-log.md](flight-log.md), [nettick.md](nettick.md) |
 | `/proc/tacet/threads` | for each CPU: switches between threads, rotations (ended turns), IPIs sent for threads that became ready, threads that wait now |

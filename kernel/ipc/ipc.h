@@ -109,12 +109,12 @@ void ipc_drop(void);
 
 /* ---- Called by rows of syscalls.def ---- */
 
-/* Carry out shmget, semget, msgget; shmctl, semctl, msgctl (`number` is a semaphore's). object.c */
+/* Carries out shmget, semget, msgget; shmctl, semctl, msgctl (`number` is a semaphore's). object.c */
 long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags);
 long ipc_control(const struct ipc_class *class, uint64_t id, uint64_t command, uint64_t number,
                  uint64_t argument);
 
-/* Carry out shmat, shmdt. segment.c */
+/* Carries out shmat, shmdt. segment.c */
 long segment_attach(uint64_t id, uint64_t address, uint64_t flags);
 long segment_detach(uint64_t address);
 
@@ -125,11 +125,11 @@ long semaphores_operate(uint64_t id, uint64_t address, uint64_t count, uint64_t 
 struct process;
 void ipc_process_end(struct process *process);
 
-/* Carry out msgsnd, msgrcv. message.c */
+/* Carries out msgsnd, msgrcv. message.c */
 long message_enqueue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t flags);
 long message_dequeue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t type, uint64_t flags);
 
-/* Carry out mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr. posix_queue.c */
+/* Carries out mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr. posix_queue.c */
 struct file;
 long posix_queue_open(uint64_t name, uint64_t flags, uint64_t mode, uint64_t attributes);
 long posix_queue_unlink(uint64_t name);

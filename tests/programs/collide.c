@@ -3,8 +3,8 @@
  * collide.c [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] [-p FOLDER] FAMILY...: lets threads collide. Each
  * makes CALLS calls at random, or as many as it can in SECONDS, all on the same few objects, which other
  * threads close and replace meanwhile. Families: inet, unix, netlink, events, timers, memory, futexes,
- * signals, threads, files (in FOLDER, /tmp by default), ipc, or all. The seed alone decides what each thread asks
- * for; the machine decides the order.
+ * signals, threads, files (in FOLDER, /tmp by default), ipc, or all. The seed alone decides what each thread
+ * asks for; the machine decides the order.
  *
  * Unlike call_fuzz.c, whose arguments are half wrong, this makes valid calls in a random order. No call waits
  * longer than WAIT_NS. The kernel must survive. Prints a line for each family: the number of calls, and of
