@@ -130,6 +130,14 @@ static struct shared_memory *memory_get(struct segment *segment)
     return segment->memory && shared_memory_get(segment->memory) ? segment->memory : NULL;
 }
 
+/* Records that the caller has attached or detached the segment now. */
+static void use_record(struct segment *segment, int64_t *time_s)
+{
+    SPIN_GUARD(&segment->object.lock);
+    *time_s = ipc_now_s();
+    segment->last = (uint32_t)arch_process()->pid;
+}
+
 long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
 {
     unsigned rights =
@@ -148,17 +156,15 @@ long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
     if (!memory)
         return -EINVAL;
 
+    /* Linux compares the end before it looks whether there are such addresses. */
+    const uint64_t end = flags & SHM_REMAP ? UINT64_MAX : address + object->size;
     int error = vm_map_shared(&arch_process()->vm, &address, object->size, rights, vm_flags, memory, 0, "");
-    spin_lock(&object->lock);
-    if (!error) {
-        segment_of(object)->attached_s = ipc_now_s();
-        segment_of(object)->last = (uint32_t)arch_process()->pid;
-    }
-    spin_unlock(&object->lock);
+    if (!error)
+        use_record(segment_of(object), &segment_of(object)->attached_s);
     shared_memory_put(memory);
     shared_memory_reclaim();
     if (error)
-        return error == -EEXIST ? -EINVAL : error;
+        return error == -EEXIST || end < address ? -EINVAL : error;
     return (long)address;
 }
 
@@ -191,10 +197,7 @@ long segment_detach(uint64_t address)
     if (!object)
         return -EINVAL;
 
-    spin_lock(&object->lock);
-    segment_of(object)->detached_s = ipc_now_s();
-    segment_of(object)->last = (uint32_t)arch_process()->pid;
-    spin_unlock(&object->lock);
+    use_record(segment_of(object), &segment_of(object)->detached_s);
     const uint64_t end = address + page_up(object->size);
     for (uint64_t at = address; at < end && vm_next(vm, at, &area); at = area.end)
         if (area.object == memory && area.start - area.offset == address)
