@@ -32,11 +32,9 @@ struct ipc_table {
     struct spinlock lock; /* guards these, and the objects' keys and identifiers */
     struct avl_node *keys;
     unsigned count;
-    uint64_t size; /* sum of the objects' */
-    struct {
-        struct ipc_object *object;
-        uint32_t sequence; /* makes a new object's identifier differ from an old one's of this slot */
-    } slots[IPC_OBJECTS_MAX];
+    uint32_t sequence; /* counts removals: so an identifier differs from those that its slot had before */
+    uint64_t size;     /* sum of the objects' */
+    struct ipc_object *slots[IPC_OBJECTS_MAX];
 };
 
 /* A kind of objects: its operations. `status` and `set` run with the object's lock. */

@@ -174,7 +174,7 @@ static struct ipc_object *segment_with(const struct shared_memory *memory)
 {
     SPIN_GUARD(&table.lock);
     for (unsigned i = 0; i < IPC_OBJECTS_MAX; i++) {
-        struct ipc_object *object = table.slots[i].object;
+        struct ipc_object *object = table.slots[i];
 
         if (!object || segment_of(object)->memory != memory)
             continue;
