@@ -49,19 +49,23 @@ static uint64_t posix_queue_events(const struct file *file)
     return event_of(file->inode->data);
 }
 
-/* Ends the notification that the process has asked for: closing any of its descriptors does so. */
-static void notification_end(struct file *file)
+/* Ends the notification that a process has asked for. */
+static void notification_end(struct message_queue *queue, const struct process *process)
 {
-    struct message_queue *queue = queue_in(file->inode);
-
     SPIN_GUARD(&queue->object.lock);
-    if (queue->notified == file->process)
+    if (queue->notified == process)
         queue->notified = NULL;
+}
+
+/* Closes a file: that ends the notification, whichever of the process's descriptors it was asked for by. */
+static void posix_queue_release(struct file *file)
+{
+    notification_end(queue_in(file->inode), file->process);
 }
 
 static const struct file_operations posix_queue_operations = { .ready = posix_queue_ready,
                                                                .events = posix_queue_events,
-                                                               .release = notification_end,
+                                                               .release = posix_queue_release,
                                                                .waits = true,
                                                                .travels = true };
 
@@ -303,15 +307,15 @@ long posix_queue_notify(struct file *file, uint64_t address)
         return -EINVAL;
     if (!queue_opened(file, O_ACCMODE))
         return -EBADF;
+    struct message_queue *queue = queue_in(file->inode);
     if (!address) {
-        notification_end(file);
+        notification_end(queue, arch_process());
         return 0;
     }
-    struct message_queue *queue = queue_in(file->inode);
     SPIN_GUARD(&queue->object.lock);
     if (queue->notified)
         return -EBUSY;
-    queue->notified = file->process;
+    queue->notified = arch_process();
     queue->signal = event.notify == NOTIFY_SIGNAL ? event.signal : 0;
     queue->value = event.value;
     queue->arrived = false;
