@@ -22,7 +22,7 @@
 #include <unistd.h>
 
 #define KEY     0x1bc0
-#define ROUNDS  500
+#define ROUNDS  200
 #define RECORDS 50
 #define FIFO    "/tmp/ipc_ranks"
 #define QUEUE   "/ipc_ranks"
@@ -117,7 +117,7 @@ static void table_fill(void)
 /* Makes and removes segments, whose memory comes back: together they have more than there is. */
 static void freed(void)
 {
-    for (int i = 0; rank == 0 && i < 60; i++) {
+    for (int i = 0; rank == 0 && i < 14; i++) {
         int id = shmget(IPC_PRIVATE, 8 << 20, 0600);
         char *bytes = shmat(id, NULL, 0);
 
