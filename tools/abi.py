@@ -100,6 +100,7 @@ not have are 0 in lines with fixed fields; else their line is missing.
 | `/proc/{diskstats,filesystems,modules,mounts,swaps,uptime,version}`, `/proc/sys/kernel/{hostname,numa_balancing,osrelease,ostype,pid_max,randomize_va_space,random/boot_id,version}` | |
 | `/proc/sys/vm/{max_map_count,overcommit_memory}` | no limit but the slice; 2: never |
 | `/proc/sys/kernel/{core_pattern,ngroups_max,perf_event_paranoid,threads-max}`, `/proc/sys/fs/{nr_open,pipe-max-size}`, `/proc/sys/net/{core/somaxconn,ipv4/ip_local_port_range}` | no cores; 256; 4: no counters; `threads=` of all CPUs; the limits of calls |
+| `/proc/sys/kernel/{shmmax,shmall,shmmni,sem,msgmax,msgmnb,msgmni}`, `/proc/sys/fs/mqueue/{msg_max,msgsize_max}` | limits of the calls between ranks |
 | `/proc/tacet/{clockevents,timers}`, `{counters,klog}`, `nettick` | [timers.md](timers.md), [flight-log.md](flight-log.md), [nettick.md](nettick.md) |
 | `/proc/tacet/threads` | for each CPU: switches between threads, rotations (ended turns), IPIs sent for threads that became ready, threads that wait now |
 | `/proc/tacet/priorities` | the hardware priority of each thread; writing 1 to 6 sets the writer's (`EOPNOTSUPP` if CPUs have none); [balancer.md](balancer.md) |

@@ -32,11 +32,9 @@ struct ipc_table {
     struct spinlock lock; /* guards these, and the objects' keys and identifiers */
     struct avl_node *keys;
     unsigned count;
-    uint64_t size; /* sum of the objects' */
-    struct {
-        struct ipc_object *object;
-        uint32_t sequence; /* makes a new object's identifier differ from an old one's of this slot */
-    } slots[IPC_OBJECTS_MAX];
+    uint32_t sequence; /* counts removals: so an identifier differs from those that its slot had before */
+    uint64_t size;     /* sum of the objects' */
+    struct ipc_object *slots[IPC_OBJECTS_MAX];
 };
 
 /* A kind of objects: its operations. `status` and `set` run with the object's lock. */
@@ -109,27 +107,27 @@ void ipc_drop(void);
 
 /* ---- Called by rows of syscalls.def ---- */
 
-/* shmget, semget, msgget; shmctl, semctl, msgctl (`number` is a semaphore's). object.c */
+/* Carries out shmget, semget, msgget; shmctl, semctl, msgctl (`number` is a semaphore's). object.c */
 long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags);
 long ipc_control(const struct ipc_class *class, uint64_t id, uint64_t command, uint64_t number,
                  uint64_t argument);
 
-/* shmat, shmdt. segment.c */
+/* Carries out shmat, shmdt. segment.c */
 long segment_attach(uint64_t id, uint64_t address, uint64_t flags);
 long segment_detach(uint64_t address);
 
-/* semtimedop. semaphore.c */
+/* Carries out semtimedop. semaphore.c */
 long semaphores_operate(uint64_t id, uint64_t address, uint64_t count, uint64_t timeout);
 
 /* Makes up for what a process has done with SEM_UNDO, at its end. */
 struct process;
 void ipc_process_end(struct process *process);
 
-/* msgsnd, msgrcv. message.c */
+/* Carries out msgsnd, msgrcv. message.c */
 long message_enqueue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t flags);
 long message_dequeue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t type, uint64_t flags);
 
-/* mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr. posix_queue.c */
+/* Carries out mq_open, mq_unlink, mq_timedsend, mq_timedreceive, mq_notify, mq_getsetattr. posix_queue.c */
 struct file;
 long posix_queue_open(uint64_t name, uint64_t flags, uint64_t mode, uint64_t attributes);
 long posix_queue_unlink(uint64_t name);

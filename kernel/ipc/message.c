@@ -308,7 +308,7 @@ const struct ipc_class ipc_messages = { .table = &table,
                                         .remove = ipc_remove,
                                         .end = queue_end };
 
-/* A signal ends these waits even if its handler has SA_RESTART. */
+/* Returns a result with which a call never starts again after a handler, even one with SA_RESTART. */
 static long never_restarted(long result)
 {
     return result == -EINTR ? -ERESTARTNOHAND : result;
@@ -331,7 +331,7 @@ long message_enqueue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t fla
 
 long message_dequeue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t type, uint64_t flags)
 {
-    int64_t wanted = (int64_t)type;
+    int64_t selected = (int64_t)type;
 
     if (flags & MSG_COPY)
         return -ENOSYS;
@@ -340,8 +340,9 @@ long message_dequeue(uint64_t id, uint64_t address, uint64_t bytes, uint64_t typ
     IPC_REFERENCE object = ipc_find(&ipc_messages, id);
     if (!object)
         return -EINVAL;
-    long got = queue_receive(queue_of(object), &wanted, address + sizeof(wanted), bytes, flags, WAIT_FOREVER);
-    if (got >= 0 && user_write(address, &wanted, sizeof(wanted)))
+    long got =
+        queue_receive(queue_of(object), &selected, address + sizeof(selected), bytes, flags, WAIT_FOREVER);
+    if (got >= 0 && user_write(address, &selected, sizeof(selected)))
         return -EFAULT;
     return never_restarted(got);
 }

@@ -2,8 +2,8 @@
 /*
  * object.c: see ipc.h. Runs in system calls, and when a rank or a job ends.
  *
- * An identifier is a slot of the kind's table and, above that, how many objects the slot had before: so one
- * that was removed is not taken for its successor. Slots are searched from the first one on, as on Linux:
+ * An identifier is a slot of the kind's table and, above that, how many objects had been removed by then: so
+ * one that was removed is not taken for its successor. Slots are searched from the first one on, as on Linux:
  * IPC_OBJECTS_MAX steps at most.
  */
 #include "arch.h"
@@ -68,7 +68,7 @@ struct ipc_object *ipc_at(const struct ipc_class *class, unsigned slot)
     if (slot >= IPC_OBJECTS_MAX)
         return NULL;
     SPIN_GUARD(&class->table->lock);
-    return object_get(class->table->slots[slot].object);
+    return object_get(class->table->slots[slot]);
 }
 
 struct ipc_object *ipc_find(const struct ipc_class *class, uint64_t id)
@@ -111,12 +111,12 @@ static long object_list(struct ipc_table *table, struct ipc_object *object, uint
 {
     unsigned slot = 0;
 
-    while (table->slots[slot].object)
+    while (table->slots[slot])
         slot++;
-    table->slots[slot].object = object_get(object);
+    table->slots[slot] = object_get(object);
     table->count++;
     table->size += object->size;
-    object->id = (int32_t)(table->slots[slot].sequence % SEQUENCES << SLOT_BITS | slot);
+    object->id = (int32_t)(table->sequence % SEQUENCES << SLOT_BITS | slot);
     object->mode = flags & 0777;
     object->node.key = key;
     if (key != IPC_PRIVATE)
@@ -178,11 +178,11 @@ static bool object_unlist(struct ipc_object *object)
 
     SPIN_GUARD(&table->lock);
     unsigned slot = (unsigned)object->id % (1U << SLOT_BITS);
-    if (object->id < 0 || table->slots[slot].object != object)
+    if (object->id < 0 || table->slots[slot] != object)
         return false;
     key_end(object);
-    table->slots[slot].object = NULL;
-    table->slots[slot].sequence++;
+    table->slots[slot] = NULL;
+    table->sequence++;
     table->count--;
     table->size -= object->size;
     return true;
@@ -210,7 +210,7 @@ static long info_write(const struct ipc_class *class, bool in_use, uint64_t addr
     const struct ipc_table *table = class->table;
     unsigned bytes = class->info(table, in_use, &info), highest = IPC_OBJECTS_MAX - 1;
 
-    while (highest > 0 && !__atomic_load_n(&table->slots[highest].object, __ATOMIC_RELAXED))
+    while (highest > 0 && !__atomic_load_n(&table->slots[highest], __ATOMIC_RELAXED))
         highest--;
     return user_write(address, &info, bytes) ? -EFAULT : (long)highest;
 }

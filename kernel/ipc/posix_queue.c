@@ -49,19 +49,23 @@ static uint64_t posix_queue_events(const struct file *file)
     return event_of(file->inode->data);
 }
 
-/* Ends the notification that the process has asked for: closing any of its descriptors does so. */
-static void notification_end(struct file *file)
+/* Ends the notification that a process has asked for. */
+static void notification_end(struct message_queue *queue, const struct process *process)
 {
-    struct message_queue *queue = queue_in(file->inode);
-
     SPIN_GUARD(&queue->object.lock);
-    if (queue->notified == file->process)
+    if (queue->notified == process)
         queue->notified = NULL;
+}
+
+/* Closes a file: that ends the notification, whichever of the process's descriptors it was asked for by. */
+static void posix_queue_release(struct file *file)
+{
+    notification_end(queue_in(file->inode), file->process);
 }
 
 static const struct file_operations posix_queue_operations = { .ready = posix_queue_ready,
                                                                .events = posix_queue_events,
-                                                               .release = notification_end,
+                                                               .release = posix_queue_release,
                                                                .waits = true,
                                                                .travels = true };
 
@@ -120,19 +124,19 @@ static int name_find(struct tree *tree, const char *name, struct path_lookup *fo
 }
 
 /* Makes a queue; *out is NULL on errors. */
-static int queue_make(const struct linux_mq_attr *wanted, struct message_queue **out)
+static int queue_make(const struct linux_mq_attr *given, struct message_queue **out)
 {
     static const struct ipc_class class = { .end = queue_end };
 
     *out = NULL;
-    if (wanted->messages_max < 1 || wanted->messages_max > MESSAGES_MAX || wanted->bytes_max < 1 ||
-        wanted->bytes_max > MESSAGE_BYTES_MAX)
+    if (given->messages_max < 1 || given->messages_max > MESSAGES_MAX || given->bytes_max < 1 ||
+        given->bytes_max > MESSAGE_BYTES_MAX)
         return -EINVAL;
     *out = ipc_allocate(&class, sizeof(**out));
     if (!*out)
         return -ENOMEM;
-    (*out)->count_max = (uint64_t)wanted->messages_max;
-    (*out)->message_bytes_max = (uint64_t)wanted->bytes_max;
+    (*out)->count_max = (uint64_t)given->messages_max;
+    (*out)->message_bytes_max = (uint64_t)given->bytes_max;
     (*out)->bytes_max = UINT64_MAX;
     (*out)->by_priority = true;
     return 0;
@@ -156,13 +160,13 @@ static int queue_name(struct tree *tree, const struct path_lookup *found, uint32
 }
 
 /* Finds or creates a queue's inode, with a reference. */
-static int inode_open(const char *name, uint64_t flags, uint64_t mode, const struct linux_mq_attr *wanted,
+static int inode_open(const char *name, uint64_t flags, uint64_t mode, const struct linux_mq_attr *given,
                       struct inode **out)
 {
     struct tree *tree = arch_process()->tree;
     struct message_queue *made = NULL;
     struct path_lookup found;
-    int make_error = flags & O_CREAT ? queue_make(wanted, &made) : -ENOENT;
+    int make_error = flags & O_CREAT ? queue_make(given, &made) : -ENOENT;
 
     tree_lock_to_add(tree);
     int error = name_find(tree, name, &found);
@@ -182,11 +186,11 @@ static int inode_open(const char *name, uint64_t flags, uint64_t mode, const str
 
 long posix_queue_open(uint64_t name_address, uint64_t flags, uint64_t mode, uint64_t attributes)
 {
-    struct linux_mq_attr wanted = { .messages_max = MESSAGES_MAX, .bytes_max = MESSAGE_BYTES_MAX };
+    struct linux_mq_attr given = { .messages_max = MESSAGES_MAX, .bytes_max = MESSAGE_BYTES_MAX };
     struct process *process = arch_process();
     char *name;
 
-    if (attributes && user_read(&wanted, attributes, sizeof(wanted)))
+    if (attributes && user_read(&given, attributes, sizeof(given)))
         return -EFAULT;
     int error = name_read(name_address, &name);
     if (error)
@@ -195,7 +199,7 @@ long posix_queue_open(uint64_t name_address, uint64_t flags, uint64_t mode, uint
     if (!file)
         return -EMFILE;
     struct inode *inode;
-    error = inode_open(name, flags, mode, &wanted, &inode);
+    error = inode_open(name, flags, mode, &given, &inode);
     if (error)
         return error;
     file->inode = inode;
@@ -303,15 +307,15 @@ long posix_queue_notify(struct file *file, uint64_t address)
         return -EINVAL;
     if (!queue_opened(file, O_ACCMODE))
         return -EBADF;
+    struct message_queue *queue = queue_in(file->inode);
     if (!address) {
-        notification_end(file);
+        notification_end(queue, arch_process());
         return 0;
     }
-    struct message_queue *queue = queue_in(file->inode);
     SPIN_GUARD(&queue->object.lock);
     if (queue->notified)
         return -EBUSY;
-    queue->notified = file->process;
+    queue->notified = arch_process();
     queue->signal = event.notify == NOTIFY_SIGNAL ? event.signal : 0;
     queue->value = event.value;
     queue->arrived = false;

@@ -85,7 +85,7 @@ static void segment_status(struct ipc_object *object, union linux_ipc_status *st
     to->attached = segment->memory ? __atomic_load_n(&segment->memory->uses, __ATOMIC_RELAXED) : 0;
 }
 
-/* All memory is resident: SHM_LOCK only shows. */
+/* Records SHM_LOCK, which changes nothing else: all memory is resident. */
 static long segment_control(struct ipc_object *object, unsigned command, uint64_t number, uint64_t argument)
 {
     (void)number, (void)argument;
@@ -100,7 +100,7 @@ static unsigned segment_info(const struct ipc_table *table, bool in_use, union l
 {
     if (in_use) {
         info->use.objects = table->count;
-        info->use.pages = info->use.resident = table->size / ARCH_PAGE;
+        info->use.pages = info->use.resident = page_up(table->size) / ARCH_PAGE;
         return sizeof(info->use);
     }
     info->segments.bytes_max = info->segments.pages_max = ipc_segments.size_max;
@@ -130,6 +130,14 @@ static struct shared_memory *memory_get(struct segment *segment)
     return segment->memory && shared_memory_get(segment->memory) ? segment->memory : NULL;
 }
 
+/* Records that the caller has attached or detached the segment now. */
+static void use_record(struct segment *segment, int64_t *time_s)
+{
+    SPIN_GUARD(&segment->object.lock);
+    *time_s = ipc_now_s();
+    segment->last = (uint32_t)arch_process()->pid;
+}
+
 long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
 {
     unsigned rights =
@@ -148,17 +156,15 @@ long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
     if (!memory)
         return -EINVAL;
 
+    /* Linux compares the end before it looks whether there are such addresses. */
+    const uint64_t end = flags & SHM_REMAP ? UINT64_MAX : address + object->size;
     int error = vm_map_shared(&arch_process()->vm, &address, object->size, rights, vm_flags, memory, 0, "");
-    spin_lock(&object->lock);
-    if (!error) {
-        segment_of(object)->attached_s = ipc_now_s();
-        segment_of(object)->last = (uint32_t)arch_process()->pid;
-    }
-    spin_unlock(&object->lock);
+    if (!error)
+        use_record(segment_of(object), &segment_of(object)->attached_s);
     shared_memory_put(memory);
     shared_memory_reclaim();
     if (error)
-        return error == -EEXIST ? -EINVAL : error;
+        return error == -EEXIST || end < address ? -EINVAL : error;
     return (long)address;
 }
 
@@ -168,7 +174,7 @@ static struct ipc_object *segment_with(const struct shared_memory *memory)
 {
     SPIN_GUARD(&table.lock);
     for (unsigned i = 0; i < IPC_OBJECTS_MAX; i++) {
-        struct ipc_object *object = table.slots[i].object;
+        struct ipc_object *object = table.slots[i];
 
         if (!object || segment_of(object)->memory != memory)
             continue;
@@ -191,10 +197,7 @@ long segment_detach(uint64_t address)
     if (!object)
         return -EINVAL;
 
-    spin_lock(&object->lock);
-    segment_of(object)->detached_s = ipc_now_s();
-    segment_of(object)->last = (uint32_t)arch_process()->pid;
-    spin_unlock(&object->lock);
+    use_record(segment_of(object), &segment_of(object)->detached_s);
     const uint64_t end = address + page_up(object->size);
     for (uint64_t at = address; at < end && vm_next(vm, at, &area); at = area.end)
         if (area.object == memory && area.start - area.offset == address)

@@ -33,7 +33,8 @@ static long attach(uint64_t id, uint64_t address, uint64_t flags, uint64_t to)
     return user_write(to, &place, sizeof(place)) ? -EFAULT : 0;
 }
 
-/* The upper half of the number is a version; version 0 of MSGRCV passes two arguments in memory. */
+/* Carries out the call that the lower half of the number names. The upper half is a version; version 0 of
+ * MSGRCV passes two arguments in memory. */
 static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
 {
     uint64_t words[2];

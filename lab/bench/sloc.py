@@ -39,7 +39,7 @@ DRIVERS = "drivers"
 #: server.
 ROOMS = {
     **dict.fromkeys(("init", "process", "time", "mm", "smp", "debug", "lib"), SILENT_CORE),
-    **dict.fromkeys(("syscall", "fs"), LINUX_PERSONALITY),
+    **dict.fromkeys(("syscall", "ipc", "fs"), LINUX_PERSONALITY),
     "ninep": NINEP,
     "net": NETWORK,
     "beat": HEARTBEATS,

@@ -9,6 +9,22 @@
 
 static char bytes[9000];
 
+/* The longest queue that any user may make. */
+static void limits(void)
+{
+    struct mq_attr most = { .mq_maxmsg = 10, .mq_msgsize = 8192 }, got;
+    int queue = (int)sys(SYS_mq_open, NAME, O_RDWR | O_CREAT, 0600, &most);
+
+    holds("the largest", queue >= 0);
+    sys(SYS_close, queue);
+    sys(SYS_mq_unlink, NAME);
+    queue = (int)sys(SYS_mq_open, NAME, O_RDWR | O_CREAT, 0600, 0);
+    sys(SYS_mq_getsetattr, queue, 0, &got);
+    result("without attributes", got.mq_maxmsg * 100000 + got.mq_msgsize);
+    sys(SYS_close, queue);
+    sys(SYS_mq_unlink, NAME);
+}
+
 static void names(void)
 {
     static char name[300];
@@ -156,6 +172,7 @@ CONFORM(posix_queue)
     struct epoll_event event = { .events = EPOLLIN };
 
     names();
+    limits();
     result("no messages", sys(SYS_mq_open, NAME, O_RDWR | O_CREAT, 0600, &wrong));
     wrong = (struct mq_attr){ .mq_maxmsg = 4, .mq_msgsize = -1 };
     result("negative messages", sys(SYS_mq_open, NAME, O_RDWR | O_CREAT, 0600, &wrong));

@@ -30,4 +30,17 @@ static inline long sem_add(long id, int number, int change, int flags)
     return sem_operate(id, &operation, 1, NULL);
 }
 
+/* The number at a place of a file below /proc/sys; 0 is the first. */
+static inline unsigned long limit_in(const char *path, unsigned at)
+{
+    char words[100] = "", *word = words;
+    long file = sys(SYS_openat, AT_FDCWD, path, O_RDONLY);
+
+    sys(SYS_read, file, words, sizeof(words) - 1);
+    sys(SYS_close, file);
+    while (at-- > 0)
+        strtoul(word, &word, 10);
+    return strtoul(word, NULL, 10);
+}
+
 #endif

@@ -91,6 +91,9 @@ static void facts(void)
     holds("received by", status.msg_lrpid == getpid() && status.msg_rtime > 1000000000);
     holds("limits",
           sys(SYS_msgctl, 0, IPC_INFO, &limits) >= 0 && limits.msgmax == 8192 && limits.msgmnb == 16384);
+    holds("limits in /proc", limit_in("/proc/sys/kernel/msgmax", 0) == (unsigned long)limits.msgmax &&
+                                 limit_in("/proc/sys/kernel/msgmnb", 0) == (unsigned long)limits.msgmnb &&
+                                 limit_in("/proc/sys/kernel/msgmni", 0) == (unsigned long)limits.msgmni);
     result("no such command", sys(SYS_msgctl, queue, 99, 0));
 }
 

@@ -83,6 +83,12 @@ static void attached_twice(long id)
     place = mmap(NULL, PLACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     result("attach where something is", sys(SYS_shmat, id, place, 0));
     result("attach at no page", sys(SYS_shmat, id, place + 5, 0));
+    result("attach on the kernel's side", sys(SYS_shmat, id, KERNEL_SIDE, 0));
+    result("replace the kernel's side", sys(SYS_shmat, id, KERNEL_SIDE, SHM_REMAP));
+    result("attach at the last page", sys(SYS_shmat, id, -PAGE, 0));
+    result("replace the last page", sys(SYS_shmat, id, -PAGE, SHM_REMAP));
+    result("detach the last page", sys(SYS_shmdt, -PAGE));
+    result("detach no page", sys(SYS_shmdt, one + 1));
     result("replace nothing", sys(SYS_shmat, id, 0, SHM_REMAP));
     holds("replace what is there", sys(SYS_shmat, id, place + 5, SHM_RND | SHM_REMAP) == (long)place);
     holds("the bytes there", place[5] == 'x');
@@ -111,6 +117,9 @@ static void limits(void)
     long id = sys(SYS_shmget, IPC_PRIVATE, 4096, 0600), highest;
 
     holds("limits", sys(SYS_shmctl, 0, IPC_INFO, &limit) >= 0 && limit.shmmin == 1 && limit.shmmax > 1 << 30);
+    holds("limits in /proc", limit_in("/proc/sys/kernel/shmmax", 0) == limit.shmmax &&
+                                 limit_in("/proc/sys/kernel/shmall", 0) == limit.shmall &&
+                                 limit_in("/proc/sys/kernel/shmmni", 0) == limit.shmmni);
     highest = sys(SYS_shmctl, 0, SHM_INFO, &used);
     holds("in use", highest >= 0 && used.used_ids >= 1 && used.shm_tot >= 1);
     long found = -1;

@@ -166,6 +166,7 @@ static void a_signal(void)
 static void undone(void)
 {
     struct seminfo limits;
+    int differ = 0;
 
     sys(SYS_semctl, set, 0, SETVAL, 3);
     result("take, to be undone", sem_add(set, 0, -2, SEM_UNDO));
@@ -176,6 +177,13 @@ static void undone(void)
     sem_add(set, 3, -32767, 0);
     result("twice as much is too much", sem_add(set, 3, 2, SEM_UNDO));
     holds("limits", sys(SYS_semctl, 0, 0, IPC_INFO, &limits) >= 0 && limits.semvmx == 32767);
+    sys(SYS_semctl, 0, 0, IPC_INFO, &limits);
+    for (unsigned i = 0; i < 4; i++) {
+        const int numbers[] = { limits.semmsl, limits.semmns, limits.semopm, limits.semmni };
+
+        differ += limit_in("/proc/sys/kernel/sem", i) != (unsigned long)numbers[i];
+    }
+    result("limits in /proc that differ", differ);
     holds("in use",
           sys(SYS_semctl, 0, 0, SEM_INFO, &limits) >= 0 && limits.semusz >= 1 && limits.semaem >= 4);
 }

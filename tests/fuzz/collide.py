@@ -33,7 +33,7 @@ from qemu import architectures
 
 FAMILIES = (
     *("inet", "unix", "netlink", "events", "timers", "memory", "futexes", "signals", "threads", "files"),
-    *("descriptors", "all", "mounts"),
+    *("descriptors", "ipc", "all", "mounts"),
 )
 TURNS_NS = 1000
 #: Calls of each thread with --icount, which counts calls instead of seconds.

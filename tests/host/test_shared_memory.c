@@ -192,6 +192,35 @@ TEST(memory_in_use_stays_until_its_last_mapping_goes)
     check_nothing_leaked();
 }
 
+static unsigned ends;
+
+static void count_end(struct shared_memory *object)
+{
+    ends++;
+    CHECK(object->context == &ends);
+    CHECK(!shared_memory_get(object));
+}
+
+TEST(the_end_is_told_once_after_the_last_reference_and_mapping)
+{
+    begin(64);
+    struct shared_memory *object = shared_memory_create(&slices[0]);
+    object->ended = count_end;
+    object->context = &ends;
+    ends = 0;
+    CHECK(shared_memory_get(object));
+    shared_memory_map_get(object);
+    for (unsigned i = 0; i < 2; i++) {
+        shared_memory_put(object);
+        shared_memory_reclaim();
+        CHECK_EQUAL(ends, 0);
+    }
+    shared_memory_map_put(object);
+    shared_memory_reclaim();
+    CHECK_EQUAL(ends, 1);
+    check_nothing_leaked();
+}
+
 TEST(half_a_write_leaves_no_trace_behind_the_end)
 {
     uint8_t byte[3] = { 9, 9, 9 };
@@ -412,6 +441,7 @@ int main(void)
     RUN(large_files_stand_in_large_pages);
     RUN(what_one_rank_cannot_pay_changes_nothing);
     RUN(memory_in_use_stays_until_its_last_mapping_goes);
+    RUN(the_end_is_told_once_after_the_last_reference_and_mapping);
     RUN(half_a_write_leaves_no_trace_behind_the_end);
     RUN(what_is_appended_at_once_has_a_place_for_each);
     RUN(random_operations_agree_with_arrays);

@@ -379,6 +379,14 @@ TEST(devices_and_single_files_are_added_by_path)
     CHECK(tree_add(&tree, "/", S_IFDIR | 0700, NULL, 0, &why) == tree.root);
 }
 
+/* Its data would be taken for a ring of bytes. */
+TEST(a_fifo_of_an_archive_has_no_data)
+{
+    begin();
+    const struct inode *fifo = tree_add(&tree, "/fifo", S_IFIFO | 0600, "data", 4, &why);
+    CHECK(fifo && !fifo->data && fifo->bytes == 0 && fifo->device);
+}
+
 TEST(missing_memory_is_reported)
 {
     char name[16];
@@ -936,6 +944,7 @@ int main(void)
     RUN(hard_links_share_inode_and_data_wherever_it_stands);
     RUN(replaced_hard_link_leaves_its_file);
     RUN(devices_and_single_files_are_added_by_path);
+    RUN(a_fifo_of_an_archive_has_no_data);
     RUN(missing_memory_is_reported);
     RUN(an_entry_costs_no_more_than_it_may);
     RUN(paths_are_written_or_do_not_fit);

@@ -42,6 +42,10 @@ static const char *const call_shapes[512] = {
     [9] = "mngidg", [10] = "mng", [11] = "mn", [12] = "p", [25] = "mnngm", [26] = "mng", [27] = "mnp",
     [28] = "mni", [149] = "mn", [150] = "mn", [151] = "g", [152] = "", [237] = "mngpig", [238] = "ipi",
     [239] = "ppimi", [256] = "iipp", [279] = "iimppi", [325] = "mng", [450] = "mnii",
+    /* between ranks */
+    [29] = "ing", [30] = "img", [31] = "iip", [64] = "iig", [66] = "iiip", [67] = "m",
+    [68] = "ig", [69] = "ipng", [70] = "ipnig", [71] = "iip", [220] = "ipit", [240] = "sggp", [241] = "s",
+    [242] = "dpnit", [243] = "dpnpt", [244] = "dp", [245] = "dpp",
     /* the process, threads, signals */
     [13] = "zppi", [14] = "ippi", [24] = "", [34] = "", [36] = "ip", [37] = "i", [38] = "ipp", [39] = "",
     [56] = "gpppp", [61] = "ipgp", [62] = "iz", [63] = "p", [97] = "ip", [98] = "ip", [99] = "p", [100] = "p",

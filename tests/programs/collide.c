@@ -3,8 +3,8 @@
  * collide.c [-s SEED] [-j THREADS] [-n CALLS] [-t SECONDS] [-p FOLDER] FAMILY...: lets threads collide. Each
  * makes CALLS calls at random, or as many as it can in SECONDS, all on the same few objects, which other
  * threads close and replace meanwhile. Families: inet, unix, netlink, events, timers, memory, futexes,
- * signals, threads, files (in FOLDER, /tmp by default), or all. The seed alone decides what each thread asks
- * for; the machine decides the order.
+ * signals, threads, files (in FOLDER, /tmp by default), ipc, or all. The seed alone decides what each thread
+ * asks for; the machine decides the order.
  *
  * Unlike call_fuzz.c, whose arguments are half wrong, this makes valid calls in a random order. No call waits
  * longer than WAIT_NS. The kernel must survive. Prints a line for each family: the number of calls, and of
@@ -1012,6 +1012,8 @@ static long descriptors_act(struct thread *t)
 
 /* ---- All of it ---- */
 
+#include "collide_ipc.h"
+
 static struct family families[] = {
     { "inet", inet_make, inet_act, OBJECTS, 0, 0 },
     { "unix", unix_make, unix_act, OBJECTS, 0, 0 },
@@ -1024,6 +1026,7 @@ static struct family families[] = {
     { "threads", threads_make, threads_act, 1, 0, 0 },
     { "files", files_make, files_act, OBJECTS, 0, 0 },
     { "descriptors", descriptors_make, descriptors_act, OBJECTS, 0, 0 },
+    { "ipc", ipc_make, ipc_act, 5, 0, 0 },
 };
 
 #define FAMILIES (sizeof(families) / sizeof(families[0]))

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * ipc_ranks.c: three ranks share objects of System V, a POSIX queue and a FIFO. The last step: rank 2 ends with
- * a semaphore that it has taken with SEM_UNDO, by exit, or (argument "kill") by SIGKILL, and the others go on.
+ * ipc_ranks.c: three ranks share objects of System V, a POSIX queue and a FIFO. The last step: rank 2 ends
+ * with a semaphore that it has taken with SEM_UNDO, by exit, or (argument "kill") by SIGKILL, and the others
+ * go on.
  */
 #define _GNU_SOURCE
 #include "promise.h"
@@ -21,7 +22,7 @@
 #include <unistd.h>
 
 #define KEY     0x1bc0
-#define ROUNDS  500
+#define ROUNDS  200
 #define RECORDS 50
 #define FIFO    "/tmp/ipc_ranks"
 #define QUEUE   "/ipc_ranks"
@@ -38,7 +39,7 @@ static int operate(int number, int change, int flags)
     return semop(set, &one, 1);
 }
 
-/* Each barrier is a semaphore of its own, which counts the ranks that are there. */
+/* Waits for the other ranks. Each barrier is a semaphore of its own, which counts those that are there. */
 static void barrier(void)
 {
     static unsigned short next = FIRST_BARRIER;
@@ -100,10 +101,23 @@ static void shared(void)
     FAILS(shmctl(id, IPC_STAT, &status), EINVAL);
 }
 
-/* Memory comes back each time: more of it is asked for than there is. */
+/* Makes as many sets as there can be, and removes them. */
+static void table_fill(void)
+{
+    static int sets[2000];
+    int count = 0;
+
+    while (count < 2000 && (sets[count] = semget(IPC_PRIVATE, 1, 0600)) >= 0)
+        count++;
+    PROMISE(errno == ENOSPC && count > 1000 && count < 1024, "%d sets: %s", count, strerror(errno));
+    while (count > 0)
+        IS(semctl(sets[--count], 0, IPC_RMID), 0);
+}
+
+/* Makes and removes segments, whose memory comes back: together they have more than there is. */
 static void freed(void)
 {
-    for (int i = 0; rank == 0 && i < 60; i++) {
+    for (int i = 0; rank == 0 && i < 14; i++) {
         int id = shmget(IPC_PRIVATE, 8 << 20, 0600);
         char *bytes = shmat(id, NULL, 0);
 
@@ -114,8 +128,10 @@ static void freed(void)
         IS(shmctl(id, IPC_RMID, NULL), 0);
         IS(shmdt(bytes), 0);
     }
-    if (rank == 1)
+    if (rank == 1) {
         FAILS(shmget(IPC_PRIVATE, 1UL << 40, 0600), ENOMEM);
+        table_fill();
+    }
     if (rank == 2) { /* is freed at the end of the rank */
         int id = shmget(IPC_PRIVATE, 1 << 20, 0600);
 
@@ -205,7 +221,7 @@ static void fifo(void)
         IS(unlink(FIFO), 0);
 }
 
-/* The others wait for objects that rank 0 removes. */
+/* Lets the others wait for objects that rank 0 removes. */
 static void removed(void)
 {
     int other = rank == 0 ? semget(KEY + 1, 1, IPC_CREAT | 0600) : -1;

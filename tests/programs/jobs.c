@@ -3,7 +3,8 @@
  * jobs.c MODE: ranks of jobs that run one after the other.
  *
  *      jobs leavings         fails if it finds anything of an earlier job, prints what is free, and leaves
- *                            all it can: dirty memory, files, names of sockets, ports, unread bytes
+ *                            all it can: dirty memory, files, names of sockets, ports, unread bytes,
+ *                            objects of System V
  *      jobs flood LINES      LINES lines of 64 characters, each with its rank and its number
  *      jobs steps COUNT NS   a line every NS; ends with 40 and its rank
  *      jobs meet             each rank gives the next rank a word, by PMI, and takes that of the rank before
@@ -15,11 +16,17 @@
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
+#include <mqueue.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
+#include <sys/msg.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/un.h>
 #include <time.h>
@@ -69,6 +76,27 @@ static void names_take(void)
     PROMISE(write(client, "unread", 6) == 6, "sends what nobody reads");
 }
 
+/* Objects that ranks share: one with each key or name, a rank's death to be undone, a waiting notification.
+ */
+static void objects_leave(void)
+{
+    const int flags = IPC_CREAT | IPC_EXCL | 0600;
+    int segment = shmget(7, 100000, flags), set = semget(7, 4, flags), messages = msgget(7, flags);
+    int queue = (int)mq_open("/left", O_CREAT | O_EXCL | O_RDWR | O_NONBLOCK, 0600, NULL);
+    struct sembuf taken = { 0, 1, SEM_UNDO };
+    struct {
+        long type;
+        char text[100];
+    } message = { 1, "left" };
+
+    PROMISE(segment >= 0 && set >= 0 && messages >= 0 && queue >= 0, "no objects are there");
+    PROMISE(shmat(segment, NULL, 0) != (void *)-1 && semop(set, &taken, 1) == 0, "are used");
+    PROMISE(msgsnd(messages, &message, 100, IPC_NOWAIT) == 0 && mq_send(queue, "left", 4, 1) == 0,
+            "get messages");
+    PROMISE(mkfifo("/tmp/left_fifo", 0600) == 0 && write(open("/tmp/left_fifo", O_RDWR), "left", 4) == 4,
+            "a FIFO has bytes");
+}
+
 static void file_leave(const char *path)
 {
     static const char bytes[100000] = "left";
@@ -103,6 +131,7 @@ static int leavings(void)
         file_leave("/tmp/left");
         file_leave("/dev/shm/left");
         names_take();
+        objects_leave();
     }
     return promises_kept();
 }

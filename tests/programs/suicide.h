@@ -17,6 +17,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/ipc.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -186,6 +187,23 @@ static bool is_suicide(long number, const uint64_t *a, const struct suicide_grou
         return (a[3] & (MAP_FIXED | MAP_FIXED_NOREPLACE)) && !ground->range_is_safe(a[0], a[1]);
     case SYS_shmat:
         return true; /* SHM_REMAP takes what lies there */
+#ifdef SYS_semop     /* may wait, without a time limit */
+    case SYS_semop:
+        return true;
+#endif
+#ifdef SYS_ipc /* any of these by another number */
+    case SYS_ipc:
+        return true;
+#endif
+    case SYS_semtimedop:
+        return wait_is_long(ground, a[3]);
+    case SYS_msgsnd:
+        return !(a[3] & IPC_NOWAIT);
+    case SYS_msgrcv:
+        return !(a[4] & IPC_NOWAIT);
+    case SYS_mq_timedsend:
+    case SYS_mq_timedreceive:
+        return wait_is_long(ground, a[4]);
     case SYS_brk:
         return ground->threads; /* a heap there, maybe */
 

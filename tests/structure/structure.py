@@ -26,7 +26,7 @@ from pathlib import Path
 
 #: The rooms of kernel/, from the one that may use all others to the one that may use none.
 ROOMS = (
-    *("init", "launch", "syscall", "ninep", "net", "fs/proc", "fs", "fs/tree"),
+    *("init", "launch", "syscall", "ninep", "net", "fs/proc", "ipc", "fs", "fs/tree"),
     *("process", "beat", "time", "mm", "debug", "smp", "lib"),
 )
 

@@ -37,6 +37,7 @@ HOLDS = {
     "ninep": "files of a server, by 9P2000.L",
     "net": "devices, lwIP's port, connections, DHCP",
     "fs/proc": "/proc and /sys",
+    "ipc": "System V's objects, POSIX message queues",
     "fs": "open files, pipes, events, devices, file locks",
     "fs/tree": "the file tree in memory",
     "process": "processes, threads, sleeping, futexes, signals",

@@ -290,6 +290,16 @@ static const struct proc_file files[] = {
     { "/proc/sys/vm/overcommit_memory", .text = "2\n" },      /* never: memory that was granted is there */
     { "/sys/kernel/mm/transparent_hugepage/enabled", .text = "[always] madvise never\n" },
     { "/sys/kernel/mm/transparent_hugepage/hpage_pmd_size", .text = "2097152\n" },
+    /* The limits of kernel/ipc */
+    { "/proc/sys/kernel/shmmax", .text = "18446744073692774399\n" },
+    { "/proc/sys/kernel/shmall", .text = "18446744073692774399\n" },
+    { "/proc/sys/kernel/shmmni", .text = "1024\n" },
+    { "/proc/sys/kernel/sem", .text = "2048\t2097152\t64\t1024\n" },
+    { "/proc/sys/kernel/msgmax", .text = "8192\n" },
+    { "/proc/sys/kernel/msgmnb", .text = "16384\n" },
+    { "/proc/sys/kernel/msgmni", .text = "1024\n" },
+    { "/proc/sys/fs/mqueue/msg_max", .text = "10\n" },
+    { "/proc/sys/fs/mqueue/msgsize_max", .text = "8192\n" },
     { .path = NULL },
 };
 

@@ -102,10 +102,12 @@ static bool type_is_known(uint32_t mode)
 static void inode_set(struct inode *inode, uint32_t mode, const void *data, uint64_t bytes)
 {
     inode->mode = mode;
-    inode->device = 0;
+    inode->device = mode_is(mode, S_IFIFO); /* not a file with bytes: fs/pipe.c keeps its own there */
     inode->operations = NULL;
     if (mode_is(mode, S_IFDIR))
         return;
+    if (mode_is(mode, S_IFIFO))
+        data = NULL, bytes = 0;
     inode->data = data;
     inode->bytes = mode_is(mode, S_IFLNK) && bytes > 0 ? strnlen(data, bytes) : bytes;
 }
