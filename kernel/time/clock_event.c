@@ -11,7 +11,7 @@
 
 static struct clock_event_device *devices[CLOCK_EVENT_DEVICES_MAX];
 static unsigned device_count;
-static const struct clock_event_device *top;
+const struct clock_event_device *clock_event_top;
 static struct spinlock lock; /* ratings */
 static bool writable;        /* clockevents=writable */
 
@@ -23,7 +23,7 @@ static void top_find(void)
     for (unsigned i = 0; i < device_count; i++)
         if (devices[i]->rating > (found ? found->rating : 0))
             found = devices[i];
-    __atomic_store_n(&top, found, __ATOMIC_RELAXED);
+    clock_event_top = found;
 }
 
 void clock_event_register(struct clock_event_device *device)
@@ -31,11 +31,6 @@ void clock_event_register(struct clock_event_device *device)
     if (device_count < CLOCK_EVENT_DEVICES_MAX)
         devices[device_count++] = device;
     top_find();
-}
-
-const struct clock_event_device *clock_event_top(void)
-{
-    return __atomic_load_n(&top, __ATOMIC_RELAXED);
 }
 
 static struct clock_event_device *device_find(const char *name, size_t bytes)
@@ -113,5 +108,5 @@ void clock_event_devices_describe(struct text_sink *sink)
 {
     for (unsigned i = 0; i < device_count; i++)
         sink_print(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating,
-                   devices[i] == top ? " top" : "", devices[i]->description);
+                   devices[i] == clock_event_top ? " top" : "", devices[i]->description);
 }
