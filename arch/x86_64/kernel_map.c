@@ -177,19 +177,26 @@ void arch_guard_page(uint64_t address, struct page_pool *pool)
     tlb_invalidate_page(address);
 }
 
+static uint64_t *open_entry, open_value; /* of the one page that is opened, for each heartbeat */
+
+__attribute__((noinline)) static void open_entry_find(uint64_t address, bool is_open)
+{
+    const struct leaf leaf = leaf_find(root, address);
+
+    if (leaf.level)
+        return;
+    open_value = kernel_entry(address - DIRECT_MAP, 0, PTE_WRITE | no_execute());
+    open_entry = leaf.entry;
+    arch_guard_page_open(address, is_open);
+}
+
 void arch_guard_page_open(uint64_t address, bool is_open)
 {
-    static uint64_t *entry, open_value; /* of the one page for which this is called, for every heartbeat */
-
-    if (!entry) {
-        const struct leaf leaf = leaf_find(root, address);
-
-        if (leaf.level)
-            return;
-        open_value = kernel_entry(address - DIRECT_MAP, 0, PTE_WRITE | no_execute());
-        entry = leaf.entry;
+    if (!open_entry) {
+        open_entry_find(address, is_open); /* at the end, so that this needs no frame */
+        return;
     }
-    *entry = is_open ? open_value : 0;
+    *open_entry = is_open ? open_value : 0;
     if (!is_open)
         tlb_invalidate_page(address);
 }

@@ -215,7 +215,7 @@ static bool beat_take(uint64_t now_ns, enum beat_place place, uint64_t missing)
     klog(beat, beat.sequence, missing);
     const bool stepped = wall_follow(last_base_ns);
     const bool commanded = beat.command_count && commands_accept(&beat);
-    return stepped || commanded || clock_event_top() == &device;
+    return stepped || commanded || clock_event_top == &device;
 }
 
 /* Sets what depends on the beats' key. */
@@ -402,7 +402,7 @@ int nettick_configure(const struct command_line *line, struct message *why)
             "nettick=%s needs conductor_key=, the conductor's public key, or nettick_key=, its "
             "key for beats: 32 hexadecimal digits",
             text);
-    local = clock_event_top();
+    local = clock_event_top;
     if (mode == NETTICK_INTERRUPT && !local)
         return message_set(why, -EINVAL,
                            "nettick=irq needs CPUs with timers of their own, for lost beats; these "

@@ -85,16 +85,6 @@ static void options_read(struct boot_info *boot)
                 &why);
 }
 
-/* Waits for the node's keys, if they come from the conductor: no job runs before. */
-static void keys_await(void)
-{
-    if (!node_keys_state.waits)
-        return;
-    launcher_rests(true);
-    beat_keys_await(launcher_rest);
-    launcher_rests(false);
-}
-
 _Noreturn void kernel_cpu_start(unsigned cpu)
 {
     klog(cpu_online, cpu, 0);
@@ -144,7 +134,11 @@ _Noreturn void kernel_start(struct boot_info *boot)
 
     memory_network_give();
     start_check(network_start(&line, &why) != 0, &why);
-    keys_await();
+    if (node_keys_state.waits) { /* for keys from the conductor: no job runs before */
+        launcher_rests(true);
+        beat_keys_await(launcher_rest);
+        launcher_rests(false);
+    }
     proc_command_line = &line;
     struct tree *tree = files_build();
     start_check(mounts_start(&line, tree, &why), &why);

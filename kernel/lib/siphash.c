@@ -56,46 +56,42 @@ static inline uint64_t tail_load(const uint8_t *at, size_t bytes)
     return tail;
 }
 
-/* Takes the whole message. `wide` is what the start differs by for a result of 128 bits. */
-__attribute__((always_inline)) static inline void message_add(struct state *s, const uint8_t *key,
-                                                              const uint8_t *at, size_t bytes, uint64_t wide)
-{
-    const uint64_t k0 = load_le64(key), k1 = load_le64(key + 8);
-    const uint8_t *end = at + bytes / 8 * 8;
-    uint64_t last = (uint64_t)bytes << 56;
-
-    /* "somepseudorandomlygeneratedbytes" */
-    *s = (struct state){ k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ wide, k0 ^ 0x6c7967656e657261,
-                         k1 ^ 0x7465646279746573 };
-    for (; at < end; at += 8)
-        word_add(s, load_le64(at));
-    word_add(s, last | tail_load(at, bytes % 8));
-}
-
-__attribute__((always_inline)) static inline uint64_t result(struct state *s)
+static inline uint64_t result(struct state *s)
 {
     for (unsigned i = 0; i < 4; i++)
         round_once(s);
     return s->v0 ^ s->v1 ^ s->v2 ^ s->v3;
 }
 
+/* Hashes a message. `second` gets the second half of a result of 128 bits; NULL: one of 64. */
+__attribute__((always_inline)) static inline uint64_t hash(const uint8_t *key, const uint8_t *at,
+                                                           size_t bytes, uint8_t *second)
+{
+    const uint64_t k0 = load_le64(key), k1 = load_le64(key + 8), wide = second ? 0xee : 0;
+    const uint8_t *end = at + bytes / 8 * 8;
+
+    /* "somepseudorandomlygeneratedbytes" */
+    struct state s = { k0 ^ 0x736f6d6570736575, k1 ^ 0x646f72616e646f6d ^ wide, k0 ^ 0x6c7967656e657261,
+                       k1 ^ 0x7465646279746573 };
+    for (; at < end; at += 8)
+        word_add(&s, load_le64(at));
+    word_add(&s, (uint64_t)bytes << 56 | tail_load(at, bytes % 8));
+    s.v2 ^= second ? wide : 0xff;
+    const uint64_t first = result(&s);
+    if (second) {
+        s.v1 ^= 0xdd;
+        store_le64(second, result(&s));
+    }
+    return first;
+}
+
 uint64_t siphash(const uint8_t key[SIPHASH_KEY_BYTES], const void *message, size_t bytes)
 {
-    struct state s;
-
-    message_add(&s, key, message, bytes, 0);
-    s.v2 ^= 0xff;
-    return result(&s);
+    return hash(key, message, bytes, NULL);
 }
 
 void siphash_128(uint8_t out[SIPHASH_128_BYTES], const uint8_t key[SIPHASH_KEY_BYTES], const void *message,
                  size_t bytes)
 {
-    struct state s;
-
-    message_add(&s, key, message, bytes, 0xee);
-    s.v2 ^= 0xee;
-    store_le64(out, result(&s));
-    s.v1 ^= 0xdd;
-    store_le64(out + 8, result(&s));
+    store_le64(out, hash(key, message, bytes, out + 8));
 }

@@ -180,18 +180,15 @@ static bool frame_take(enum beat_taken *beat)
     return true;
 }
 
-/* Counts, after the last frame, and enables the card's interrupt again if there may be more frames. */
+/* Counts, after the last frame, and enables the card's interrupt again if there may be more frames. The
+ * caller holds the lock. */
 static void interrupt_end(struct network_device *card, bool has_more, bool had_beat, unsigned data)
 {
-    lock(card);
-    if (beat_is_shared) {
-        nettick_shared.interrupts++;
-        nettick_shared.without_beat += !had_beat;
-        nettick_shared.data_frames += data;
-    }
+    nettick_shared.interrupts++;
+    nettick_shared.without_beat += !had_beat;
+    nettick_shared.data_frames += data;
     if (has_more && (beat_card || !idle_has_keeper()))
         card->operations->interrupt_enable(card, CPU);
-    unlock(card);
 }
 
 bool beat_wire_interrupt(void)
@@ -202,30 +199,31 @@ bool beat_wire_interrupt(void)
 
     if (!beat_card && (!beat_is_shared || idle_has_keeper()))
         return false;
+    lock(card);
+    card->operations->service(card);
     while (received && frames < FRAMES_MAX) {
         enum beat_taken beat = BEAT_NONE;
 
-        lock(card);
-        if (frames == 0)
-            card->operations->service(card);
         received = frame_take(&beat);
-        unlock(card);
         if (received)
             frames += beat == BEAT_NONE ? 1 : BEAT_FRAMES;
         data += received && beat == BEAT_NONE;
         had_beat |= beat != BEAT_NONE;
         passes |= beat == BEAT_PASSES;
-        if (beat_is_shared) {
+        if (beat_is_shared) { /* other CPUs may use the network between two frames */
+            unlock(card);
             if (beat == BEAT_PASSES)
                 nettick_pass_on(); /* at once: data may follow */
             network_give_way();
+            lock(card);
         }
     }
+    interrupt_end(card, received, had_beat, data);
+    unlock(card);
     if (passes && beat_card)
         nettick_pass_on(); /* once for all of them */
     /* Once, so that a conductor that answers at once does not keep the CPU in here. */
     if ((had_beat || beat_card) && beat_frame_is_due())
         beat_frames_send(card);
-    interrupt_end(card, received, had_beat, data);
     return frames != 0;
 }

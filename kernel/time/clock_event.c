@@ -11,23 +11,26 @@
 
 static struct clock_event_device *devices[CLOCK_EVENT_DEVICES_MAX];
 static unsigned device_count;
+const struct clock_event_device *clock_event_top;
 static struct spinlock lock; /* ratings */
 static bool writable;        /* clockevents=writable */
+
+/* Finds the device of the highest rating once, since each heartbeat asks for it. */
+static void top_find(void)
+{
+    const struct clock_event_device *found = NULL;
+
+    for (unsigned i = 0; i < device_count; i++)
+        if (devices[i]->rating > (found ? found->rating : 0))
+            found = devices[i];
+    clock_event_top = found;
+}
 
 void clock_event_register(struct clock_event_device *device)
 {
     if (device_count < CLOCK_EVENT_DEVICES_MAX)
         devices[device_count++] = device;
-}
-
-const struct clock_event_device *clock_event_top(void)
-{
-    const struct clock_event_device *top = NULL;
-
-    for (unsigned i = 0; i < device_count; i++)
-        if (devices[i]->rating > 0 && (!top || devices[i]->rating > top->rating))
-            top = devices[i];
-    return top;
+    top_find();
 }
 
 static struct clock_event_device *device_find(const char *name, size_t bytes)
@@ -61,6 +64,7 @@ static int device_choose(const char *name, struct message *why)
                            "clockevent=%s: this machine has no such clock event device; it has: %s", name,
                            known);
     device->rating = CLOCK_EVENT_RATING_MAX;
+    top_find();
     return 0;
 }
 
@@ -96,14 +100,13 @@ int clock_event_rate(const char *text)
         return -EBUSY;
     bool changes = device->rating != rating;
     device->rating = (unsigned)rating;
+    top_find();
     return changes;
 }
 
 void clock_event_devices_describe(struct text_sink *sink)
 {
-    const struct clock_event_device *top = clock_event_top();
-
     for (unsigned i = 0; i < device_count; i++)
         sink_print(sink, "%s %u%s  %s\n", devices[i]->name, devices[i]->rating,
-                   devices[i] == top ? " top" : "", devices[i]->description);
+                   devices[i] == clock_event_top ? " top" : "", devices[i]->description);
 }

@@ -41,8 +41,8 @@ void clock_event_register(struct clock_event_device *device);
 /* Applies `clockevent=` and `clockevents=`. -EINVAL with `why`. */
 int clock_event_configure(const struct command_line *line, struct message *why);
 
-/* Returns the device in use: the one with the highest rating. Returns NULL if there is none. */
-const struct clock_event_device *clock_event_top(void);
+/* The device in use: the one with the highest rating. NULL: there is none. */
+extern const struct clock_event_device *clock_event_top;
 
 /* Applies "NAME RATING". Returns 1 if that changes the rating, 0 if the device has it already; -EPERM without
  * clockevents=writable, -EINVAL for any other text, -ENODEV for an unknown name, -EBUSY for 0 for the last

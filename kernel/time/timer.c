@@ -40,7 +40,7 @@ int timer_configure(const struct command_line *line, struct message *why)
 
 void timer_cpu_start(void)
 {
-    timer_queue_initialise(queue_here(), clock_event_top());
+    timer_queue_initialise(queue_here(), clock_event_top);
 }
 
 void timer_start(struct smart_timer *timer, uint64_t deadline, uint64_t bound_ns)
@@ -163,7 +163,7 @@ void timer_idle(void)
 static void device_follow(void *unused)
 {
     struct timer_queue *queue = queue_here();
-    const struct clock_event_device *top = clock_event_top();
+    const struct clock_event_device *top = clock_event_top;
 
     (void)unused; /* of a crosscall */
     SPIN_GUARD(&queue->lock);

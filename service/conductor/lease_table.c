@@ -245,6 +245,7 @@ void lease_state_set(struct lease_table *table, struct lease *lease, enum lease_
     if (lease->state)
         table->counts[lease->state]--;
     table->counts[state]++;
+    table->is_ending |= state == LEASE_ENDING;
     lease->state = state;
     lease->client = 0;
     lease->kills = 0;
@@ -288,6 +289,7 @@ static void node_answered(struct lease_table *table, struct lease_node *node,
         node->quiet_asked = now->asked;
     }
     table->has_heard |= !node->is_heard || node->polls != answer->polls;
+    table->is_ending |= table->leases[node->lease].state == LEASE_ENDING;
     table->has_news |= node->told || (node->has_run && node->is_quiet);
     if (node->has_job || node->told == LEASE_SILENT)
         node->told = LEASE_NO_NEWS;
@@ -448,6 +450,7 @@ void lease_killed(struct lease *lease, uint64_t last_sequence)
 
 void lease_epoch_begin(struct lease_table *table)
 {
+    table->is_ending = true;
     for (unsigned i = 0; i < LEASES_MAX; i++)
         table->leases[i].kill_sequence = 0;
     for (unsigned i = 0; i < table->places; i++)

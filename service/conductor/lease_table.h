@@ -92,6 +92,7 @@ struct lease_table {
     unsigned node_count, counts[LEASE_ENDING + 1];           /* leases by state */
     bool has_heard; /* nodes that the file of jobs does not name as heard */
     bool has_news;  /* an answer may be news for a tacetrun */
+    bool is_ending; /* a job has begun to end, or a node of one that ends has answered */
 };
 
 /* What the conductor has sent when the table is used. */

@@ -354,6 +354,7 @@ static void jobs_kill(const struct lease_moment *now)
     struct lease *lease;
     bool is_over;
 
+    table.is_ending = false;
     if (conductor.sequence >= kills_sequence)
         kills_carried = 0;
     while (is_beating() && kills_carried < KILLS_AT_ONCE &&
@@ -368,8 +369,10 @@ static void jobs_kill(const struct lease_moment *now)
         command.wire.code = BEAT_KILL;
         command.wire.bytes = 4;
         store_be(command.wire.body, 4, lease->job);
-        if (commands_add(&conductor.commands, &command) < 0)
+        if (commands_add(&conductor.commands, &command) < 0) {
+            table.is_ending = true; /* the next beat tries again */
             return;
+        }
         kills_carried++;
         kills_sequence = conductor.sequence + COMMAND_BEATS;
         lease_killed(lease, kills_sequence);
@@ -404,7 +407,8 @@ void leases_settle(void)
             news_pass(&now);
         table.has_news = false;
         nodes_look(&now);
-        jobs_kill(&now);
+        if (table.is_ending || seen_asked != conductor.asked || conductor.sequence <= kills_sequence)
+            jobs_kill(&now);
     }
     if (conductor.state_folder && table.has_heard && seen_asked != conductor.asked) {
         kept(lease_file_heard(&table));

@@ -549,7 +549,7 @@ NODE(polled_beats_set_the_clock_and_pass_nothing_on)
     restarts = true;
     timer_begin(2, 0, MS, 1);
     beats_come(100, 10 * MS);
-    CHECK(clock_event_top() == &local_device);
+    CHECK(clock_event_top == &local_device);
     CHECK_EQUAL(clock_event_rate("nettick 1"), -EPERM);
     CHECK_EQUAL(ipis, 0);
     CHECK(cpus[2].expired > 20);
@@ -667,7 +667,7 @@ NODE(a_node_with_nettick_off_hears_nothing)
     by_other = true;
     timer_begin(2, 0, MS, 1);
     beats_come(100, 10 * MS);
-    CHECK(clock_event_top() == &local_device);
+    CHECK(clock_event_top == &local_device);
     CHECK_EQUAL(ipis, 0);
     CHECK_EQUAL(cpus[2].expired, 1);
     CHECK_EQUAL(timers[2][0].queue->global_offset_ns, 0);
@@ -855,7 +855,7 @@ NODE(a_wrong_option_is_answered_with_one_line)
     CHECK_TEXT(why.text, "nettick=always: unknown; use irq, poll or off");
     CHECK_EQUAL(configure("nettick" OPTIONS, &why), -EINVAL);
     CHECK_TEXT(why.text, "nettick=: unknown; use irq, poll or off");
-    CHECK(!clock_event_top());
+    CHECK(!clock_event_top);
 }
 
 NODE(beats_are_passed_on_while_nettick_is_on_top)
