@@ -22,7 +22,7 @@ static uint64_t deadline_of_timer(const struct posix_timer *timer)
     return timer->goes_by_wall ? deadline_by(DEADLINE_WALL, timer->deadline_ns) : timer->deadline_ns;
 }
 
-static uint64_t cpu_time_of_timer(const struct posix_timer *timer)
+static __attribute__((noinline)) uint64_t cpu_time_of_timer(const struct posix_timer *timer)
 {
     struct cpu_time time = timer->thread ? thread_time(timer->thread) : process_time(timer->process);
 
@@ -64,8 +64,6 @@ static void clock_leave(struct posix_timer *timer)
 {
     struct process *process = timer->process;
 
-    if (!timer->is_listed)
-        return;
     list_remove(list_of(timer), &timer->link);
     timer->is_listed = false;
     timer->thread = NULL;
@@ -163,18 +161,21 @@ static void limit_reached(struct posix_timer *timer)
     cpu_alarm_start(timer);
 }
 
-static void expire(struct posix_timer *timer)
+/* Does what the alarm of a timer of CPU time is for. The caller holds the lock. */
+static __attribute__((noinline)) void cpu_alarm_fire(struct posix_timer *timer)
 {
-    if (timer == &timer->process->timers.all[POSIX_TIMERS_MAX + TIMER_LIMIT]) {
+    if (cpu_time_of_timer(timer) < timer->deadline_ns) {
+        cpu_alarm_start(timer);
+    } else if (timer == &timer->process->timers.all[POSIX_TIMERS_MAX + TIMER_LIMIT]) {
         limit_reached(timer);
-        return;
+    } else {
+        timer->armed = false;
+        signal_now(timer);
+        if (!timer->interval_ns) {
+            clock_leave(timer);
+            timer->deadline_ns = 0;
+        }
     }
-    timer->armed = false;
-    signal_now(timer);
-    if (timer->interval_ns || !timer->clock.is_cpu)
-        return;
-    clock_leave(timer);
-    timer->deadline_ns = 0;
 }
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)
@@ -186,13 +187,14 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
     SPIN_GUARD(&process->timers.lock);
     if (!timer->armed || timer->alarm.pending)
         return;
-    if (timer->clock.is_cpu ? cpu_time_of_timer(timer) >= timer->deadline_ns
-                            : deadline_is_over(deadline_of_timer(timer)))
-        expire(timer);
-    else if (timer->clock.is_cpu)
-        cpu_alarm_start(timer);
-    else
+    if (timer->clock.is_cpu) {
+        cpu_alarm_fire(timer);
+    } else if (deadline_is_over(deadline_of_timer(timer))) {
+        timer->armed = false;
+        signal_now(timer);
+    } else {
         timer_start(alarm, deadline_of_timer(timer), alarm->bound_ns);
+    }
 }
 
 /* ---- Under the lock ---- */
@@ -219,7 +221,8 @@ static void stop(struct posix_timer *timer)
     if (timer->armed)
         timer_cancel(&timer->alarm);
     timer->armed = false;
-    clock_leave(timer);
+    if (timer->is_listed)
+        clock_leave(timer);
     signal_withdraw_entry(timer->process, &timer->entry);
     timer->deadline_ns = 0;
 }
@@ -385,7 +388,7 @@ int posix_timer_set(struct posix_timer *timer, uint64_t ns, bool is_absolute, ui
     if (ns) {
         timer->deadline_ns = is_absolute ? ns : time_add(now_of_timer(timer), ns);
         arm(timer);
-    } else {
+    } else if (timer->is_listed) {
         clock_leave(timer);
     }
     timers->some_set = true;
