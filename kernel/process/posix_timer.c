@@ -147,17 +147,16 @@ static void signal_now(struct posix_timer *timer)
     signal_send(process, thread, &timer->entry.info, &timer->entry);
 }
 
-/* Sends a signal for RLIMIT_CPU, and goes on to the next one. The caller holds the lock. */
+/* Sends a signal for RLIMIT_CPU, and goes on to the next second. The caller holds the lock. */
 static void limit_reached(struct posix_timer *timer)
 {
-    uint64_t used_ns = cpu_time_of_timer(timer), hard_ns = timer->process->timers.cpu_hard_ns;
-    const struct signal_info info = { .signal = used_ns < hard_ns ? SIGNAL_XCPU : SIGNAL_KILL,
+    uint64_t used_s = cpu_time_of_timer(timer) / NS_PER_S;
+    bool is_last = used_s >= timer->process->cpu_limit.hard;
+    const struct signal_info info = { .signal = is_last ? SIGNAL_KILL : SIGNAL_XCPU,
                                       .code = SIGNAL_BY_TIMER };
 
     signal_send(timer->process, NULL, &info, NULL);
-    timer->deadline_ns = used_ns + NS_PER_S;
-    if (used_ns < hard_ns)
-        timer->deadline_ns = smaller(timer->deadline_ns, hard_ns);
+    timer->deadline_ns = (used_s + 1) * NS_PER_S;
     cpu_alarm_start(timer);
 }
 
@@ -346,15 +345,15 @@ struct posix_timer *posix_timer_of_process(unsigned which)
     return timer;
 }
 
-void posix_timer_limit_set(uint64_t soft_s, uint64_t hard_s)
+void posix_timer_limit_set(void)
 {
-    const uint64_t max_s = INT64_MAX / NS_PER_S; /* longer ones are none */
-    struct posix_timer *timer = posix_timer_of_process(TIMER_LIMIT);
+    const struct linux_rlimit *limit = &arch_process()->cpu_limit;
+    uint64_t first_s = smaller(limit->soft, limit->hard);
     struct timer_setting old;
-    uint64_t first_s = smaller(soft_s ? soft_s : 1, hard_s ? hard_s : 1); /* as Linux: 0 is a second */
 
-    arch_process()->timers.cpu_hard_ns = hard_s < max_s ? hard_s * NS_PER_S : UINT64_MAX;
-    posix_timer_set(timer, first_s < max_s ? first_s * NS_PER_S : 0, true, 0, &old);
+    first_s = first_s ? first_s : 1; /* as on Linux */
+    posix_timer_set(posix_timer_of_process(TIMER_LIMIT),
+                    first_s < INT64_MAX / NS_PER_S ? first_s * NS_PER_S : 0, true, 0, &old);
 }
 
 int posix_timer_delete(uint64_t id)

@@ -72,7 +72,6 @@ struct process_timers {
     struct list of_cpus;  /* those that are set and go by the process's CPU time; others: struct thread */
     unsigned listed;      /* timers of CPU time that are set */
     unsigned sampled;     /* the CPU whose thread got the last signal of such a timer */
-    uint64_t cpu_hard_ns; /* hard limit of RLIMIT_CPU */
     struct posix_timer all[POSIX_TIMERS_MAX + PROCESS_TIMERS];
 };
 
@@ -100,9 +99,9 @@ struct timer_setting posix_timer_get(struct posix_timer *timer);
 /* Returns one of the other timers of the caller's process. */
 struct posix_timer *posix_timer_of_process(unsigned which);
 
-/* Limits the CPU time of the caller's process; UINT64_MAX: no limit. SIGXCPU from the soft limit on, each
- * second; SIGKILL at the hard limit. */
-void posix_timer_limit_set(uint64_t soft_s, uint64_t hard_s);
+/* Applies the cpu_limit of the caller's process: SIGXCPU from the soft limit on, each second; SIGKILL at the
+ * hard limit. */
+void posix_timer_limit_set(void);
 
 /* Brings the alarms of CPU timers in line with a thread that goes on. On its way back to the program,
  * no locks held, if its process has such timers set. */

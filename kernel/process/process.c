@@ -60,6 +60,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, const struct
     process->cpus = *cpus;
     process->pid = PID_FIRST + rank;
     process->umask = 022;
+    process->cpu_limit = (struct linux_rlimit){ RLIM_INFINITY, RLIM_INFINITY };
     format_text(process->name, sizeof(process->name), "%s", base_name(name));
     if (vm_create(&process->vm, &process->pages))
         return message_set(why, -ENOMEM, "no memory for the page tables of rank %u", rank);
@@ -223,7 +224,8 @@ int process_limit(uint64_t resource, struct linux_rlimit *limit)
 {
     uint64_t value = limit_of(arch_process(), (uint32_t)resource);
 
-    *limit = (struct linux_rlimit){ value, value };
+    *limit =
+        (uint32_t)resource == RLIMIT_CPU ? arch_process()->cpu_limit : (struct linux_rlimit){ value, value };
     return (uint32_t)resource < RESOURCES ? 0 : -EINVAL;
 }
 

@@ -74,6 +74,7 @@ struct process {
     struct cpu_time ended_time; /* time of threads that have ended */
     struct process_signals signals;
     struct process_timers timers;
+    struct linux_rlimit cpu_limit; /* RLIMIT_CPU, s (posix_timer_limit_set) */
     struct event_list events[EVENT_LISTS];
     struct process_iterations iterations; /* `lock` guards it */
     struct page_pool pages;               /* free pages of its slice */

@@ -52,8 +52,12 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
             return -EFAULT;
         if (requested.soft > requested.hard)
             return -EINVAL;
-        if (requested.soft != limit.soft)
+        if (requested.hard > limit.hard || (requested.soft != limit.soft && (uint32_t)resource != RLIMIT_CPU))
             return -EPERM;
+        if ((uint32_t)resource == RLIMIT_CPU) {
+            arch_process()->cpu_limit = requested;
+            posix_timer_limit_set();
+        }
     }
     return old_limit ? user_write(old_limit, &limit, sizeof(limit)) : 0;
 }

@@ -277,9 +277,29 @@ static void ends(void)
     PROMISE(timer_of(CLOCK_OF(4194302), tid_here()) == -EINVAL, "no such thread");
 }
 
+/* Sets RLIMIT_CPU to one second, and two: SIGXCPU comes after the first, SIGKILL after the second. */
+static void limited(void)
+{
+    const struct rlimit limit = { 1, 2 }, more = { 1, 3 };
+    struct rlimit now;
+
+    sample_on(SIGXCPU);
+    IS(setrlimit(RLIMIT_CPU, &limit), 0);
+    IS(getrlimit(RLIMIT_CPU, &now), 0);
+    PROMISE(now.rlim_cur == 1 && now.rlim_max == 2, "%lu %lu", (unsigned long)now.rlim_cur,
+            (unsigned long)now.rlim_max);
+    FAILS(setrlimit(RLIMIT_CPU, &more), EPERM);
+    while (!samples[0])
+        ;
+    PROMISE(clock_ns(CLOCK_PROCESS_CPUTIME_ID) >= 1000 * MS, "%lu", clock_ns(CLOCK_PROCESS_CPUTIME_ID));
+    promises_kept();
+    for (;;)
+        ;
+}
+
 static const struct test tests[] = {
     { "shares", shares }, { "own", threads_of_their_own }, { "silent", silent }, { "asleep", asleep },
-    { "ends", ends },
+    { "ends", ends },     { "limited", limited },
 };
 
 int main(int count, char **arguments)

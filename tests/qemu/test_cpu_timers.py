@@ -19,6 +19,12 @@ def test_a_process_that_sleeps_is_interrupted_once_at_most(tacet: Run) -> None:
     expect_kept(run(tacet, "profiled.musl", "asleep", **EXACT))
 
 
+def test_a_limit_of_cpu_time_is_first_a_signal_and_then_the_end(tacet: Run) -> None:
+    result = run(tacet, "profiled.musl", "limited", cpus=1, icount=5)
+    assert b"promises: 5, broken: 0\n" in result.stdout and result.status == 137, result.explain()
+    assert b"ended by SIGKILL: it has used its CPU time (RLIMIT_CPU)" in result.stderr, result.explain()
+
+
 @CPUS
 def test_the_threads_that_compute_get_the_profiler_s_signals_in_turns(cpus: int, tacet: Run) -> None:
     expect_kept(run(tacet, "profiled.musl", "shares", cpus=cpus, options="rotation=1ms"))
