@@ -117,14 +117,16 @@ void posix_timers_go_on(struct thread *thread)
 
 /* ---- In an interrupt ---- */
 
-/* Chooses the thread that gets the signal of a timer of the process's CPU time, if it does not block it: the
- * threads that run, in turns, as a profiler counts them. The caller holds the process's lock. */
-static struct thread *sample_choose(struct process *process)
+/* Chooses the thread that gets the signal of a timer of CPU time, if it does not block it: the one whose
+ * clock it is, or those of the process that run, in turns, as a profiler counts them. The caller holds the
+ * process's lock. */
+static struct thread *sample_choose(const struct posix_timer *timer)
 {
-    struct thread *thread = schedule_running_after(process, process->timers.sampled);
+    unsigned *sampled = &timer->process->timers.sampled;
+    struct thread *thread = timer->thread;
 
-    if (thread)
-        process->timers.sampled = thread->schedule.cpu;
+    if (!thread && (thread = schedule_running_after(timer->process, *sampled)))
+        *sampled = thread->schedule.cpu;
     return thread;
 }
 
@@ -143,7 +145,7 @@ static void signal_now(struct posix_timer *timer)
     struct thread *thread = timer->tid ? thread_find(process, timer->tid) : NULL;
     if (timer->tid && !thread) /* the signal is lost */
         return;
-    timer->entry.first = thread ? NULL : sample_choose(process);
+    timer->entry.first = thread ? NULL : sample_choose(timer);
     signal_send(process, thread, &timer->entry.info, &timer->entry);
 }
 
