@@ -5,7 +5,7 @@ deterministic clock; which thread gets a signal, and that none is early, at any 
 from __future__ import annotations
 
 import pytest
-from conftest import Run
+from conftest import Run, expect_exit
 from test_sharing import EXACT, expect_kept, run
 
 CPUS = pytest.mark.parametrize("cpus", [1, 3])
@@ -38,3 +38,10 @@ def test_each_thread_gets_the_signals_of_its_own_cpu_time(cpus: int, tacet: Run)
 @CPUS
 def test_a_thread_that_ends_takes_its_timers_with_it(cpus: int, tacet: Run) -> None:
     expect_kept(run(tacet, "profiled.musl", "ends", "60", cpus=cpus, time_limit=120))
+
+
+def test_a_daemon_s_threads_have_such_timers_and_bind_themselves_to_other_ranks_cpus(tacet: Run) -> None:
+    """The ranks wait in between, so that the daemon is on their CPUs when it binds its threads elsewhere."""
+    daemon = ["profiled.musl", "own", "60"]
+    result = tacet("sleeps.musl", "random", "10", "100", cpus=3, options="threads=64", service=daemon)
+    expect_exit(result)
