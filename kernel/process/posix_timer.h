@@ -16,9 +16,10 @@
  *      one blocks or leaves its CPU                                 nothing: the alarm finds more left
  *      the alarm finds that no thread of the clock runs             it is pending again when one goes on
  *
- * So it is never early, and late by less than the latency bound and CPU_TIMER_STEP_NS of real time; of a
- * process's CPU time, that times the CPUs in use. A thread goes on by the slow return path while its process
- * has such timers set (process_signals.timed); nothing is done, or checked, in a process that has none.
+ * So it is never early, and late by less than the latency bound and CPU_TIMER_STEP_NS of real time, and the
+ * rest of a system call; of a process's CPU time, that times the CPUs in use. A thread goes on by the slow
+ * return path while its process has such timers set (process_signals.timed); nothing is done, or checked, in
+ * a process that has none.
  *
  * Source: man 2 timer_create, timer_settime, timer_getoverrun, setitimer, getrlimit (facts of the interface).
  */
