@@ -60,6 +60,7 @@ struct linux_rlimit {
     uint64_t soft, hard;
 };
 #define RLIM_INFINITY UINT64_MAX
+#define RLIMIT_CPU    0
 
 struct linux_sigaction {
     uint64_t handler, flags, restorer, mask;

@@ -22,7 +22,7 @@ static uint64_t deadline_of_timer(const struct posix_timer *timer)
     return timer->goes_by_wall ? deadline_by(DEADLINE_WALL, timer->deadline_ns) : timer->deadline_ns;
 }
 
-static uint64_t cpu_time_of_timer(const struct posix_timer *timer)
+static __attribute__((noinline)) uint64_t cpu_time_of_timer(const struct posix_timer *timer)
 {
     struct cpu_time time = timer->thread ? thread_time(timer->thread) : process_time(timer->process);
 
@@ -64,8 +64,6 @@ static void clock_leave(struct posix_timer *timer)
 {
     struct process *process = timer->process;
 
-    if (!timer->is_listed)
-        return;
     list_remove(list_of(timer), &timer->link);
     timer->is_listed = false;
     timer->thread = NULL;
@@ -119,14 +117,16 @@ void posix_timers_go_on(struct thread *thread)
 
 /* ---- In an interrupt ---- */
 
-/* Chooses the thread that gets the signal of a timer of the process's CPU time, if it does not block it: the
- * threads that run, in turns, as a profiler counts them. The caller holds the process's lock. */
-static struct thread *sample_choose(struct process *process)
+/* Chooses the thread that gets the signal of a timer of CPU time, if it does not block it: the one whose
+ * clock it is, or those of the process that run, in turns, as a profiler counts them. The caller holds the
+ * process's lock. */
+static struct thread *sample_choose(const struct posix_timer *timer)
 {
-    struct thread *thread = schedule_running_after(process, process->timers.sampled);
+    unsigned *sampled = &timer->process->timers.sampled;
+    struct thread *thread = timer->thread;
 
-    if (thread)
-        process->timers.sampled = thread->schedule.cpu;
+    if (!thread && (thread = schedule_running_after(timer->process, *sampled)))
+        *sampled = thread->schedule.cpu;
     return thread;
 }
 
@@ -145,36 +145,38 @@ static void signal_now(struct posix_timer *timer)
     struct thread *thread = timer->tid ? thread_find(process, timer->tid) : NULL;
     if (timer->tid && !thread) /* the signal is lost */
         return;
-    timer->entry.first = thread ? NULL : sample_choose(process);
+    timer->entry.first = thread ? NULL : sample_choose(timer);
     signal_send(process, thread, &timer->entry.info, &timer->entry);
 }
 
-/* Sends a signal for RLIMIT_CPU, and goes on to the next one. The caller holds the lock. */
+/* Sends a signal for RLIMIT_CPU, and goes on to the next second. The caller holds the lock. */
 static void limit_reached(struct posix_timer *timer)
 {
-    uint64_t used_ns = cpu_time_of_timer(timer), hard_ns = timer->process->timers.cpu_hard_ns;
-    const struct signal_info info = { .signal = used_ns < hard_ns ? SIGNAL_XCPU : SIGNAL_KILL,
+    uint64_t used_s = cpu_time_of_timer(timer) / NS_PER_S;
+    bool is_last = used_s >= timer->process->limits[LIMIT_CPU_S].hard;
+    const struct signal_info info = { .signal = is_last ? SIGNAL_KILL : SIGNAL_XCPU,
                                       .code = SIGNAL_BY_TIMER };
 
     signal_send(timer->process, NULL, &info, NULL);
-    timer->deadline_ns = used_ns + NS_PER_S;
-    if (used_ns < hard_ns)
-        timer->deadline_ns = smaller(timer->deadline_ns, hard_ns);
+    timer->deadline_ns = (used_s + 1) * NS_PER_S;
     cpu_alarm_start(timer);
 }
 
-static void expire(struct posix_timer *timer)
+/* Does what the alarm of a timer of CPU time is for. The caller holds the lock. */
+static __attribute__((noinline)) void cpu_alarm_fire(struct posix_timer *timer)
 {
-    if (timer == &timer->process->timers.all[POSIX_TIMERS_MAX + TIMER_LIMIT]) {
+    if (cpu_time_of_timer(timer) < timer->deadline_ns) {
+        cpu_alarm_start(timer);
+    } else if (timer == &timer->process->timers.all[POSIX_TIMERS_MAX + TIMER_LIMIT]) {
         limit_reached(timer);
-        return;
+    } else {
+        timer->armed = false;
+        signal_now(timer);
+        if (!timer->interval_ns) {
+            clock_leave(timer);
+            timer->deadline_ns = 0;
+        }
     }
-    timer->armed = false;
-    signal_now(timer);
-    if (timer->interval_ns || !timer->clock.is_cpu)
-        return;
-    clock_leave(timer);
-    timer->deadline_ns = 0;
 }
 
 static void fire(struct smart_timer *alarm, uint64_t now_ns)
@@ -186,13 +188,14 @@ static void fire(struct smart_timer *alarm, uint64_t now_ns)
     SPIN_GUARD(&process->timers.lock);
     if (!timer->armed || timer->alarm.pending)
         return;
-    if (timer->clock.is_cpu ? cpu_time_of_timer(timer) >= timer->deadline_ns
-                            : deadline_is_over(deadline_of_timer(timer)))
-        expire(timer);
-    else if (timer->clock.is_cpu)
-        cpu_alarm_start(timer);
-    else
+    if (timer->clock.is_cpu) {
+        cpu_alarm_fire(timer);
+    } else if (deadline_is_over(deadline_of_timer(timer))) {
+        timer->armed = false;
+        signal_now(timer);
+    } else {
         timer_start(alarm, deadline_of_timer(timer), alarm->bound_ns);
+    }
 }
 
 /* ---- Under the lock ---- */
@@ -219,7 +222,8 @@ static void stop(struct posix_timer *timer)
     if (timer->armed)
         timer_cancel(&timer->alarm);
     timer->armed = false;
-    clock_leave(timer);
+    if (timer->is_listed)
+        clock_leave(timer);
     signal_withdraw_entry(timer->process, &timer->entry);
     timer->deadline_ns = 0;
 }
@@ -343,15 +347,15 @@ struct posix_timer *posix_timer_of_process(unsigned which)
     return timer;
 }
 
-void posix_timer_limit_set(uint64_t soft_s, uint64_t hard_s)
+void posix_timer_limit_set(void)
 {
-    const uint64_t max_s = INT64_MAX / NS_PER_S; /* longer ones are none */
-    struct posix_timer *timer = posix_timer_of_process(TIMER_LIMIT);
+    const struct linux_rlimit *limit = &arch_process()->limits[LIMIT_CPU_S];
+    uint64_t first_s = smaller(limit->soft, limit->hard);
     struct timer_setting old;
-    uint64_t first_s = smaller(soft_s ? soft_s : 1, hard_s ? hard_s : 1); /* as Linux: 0 is a second */
 
-    arch_process()->timers.cpu_hard_ns = hard_s < max_s ? hard_s * NS_PER_S : UINT64_MAX;
-    posix_timer_set(timer, first_s < max_s ? first_s * NS_PER_S : 0, true, 0, &old);
+    first_s = first_s ? first_s : 1; /* as on Linux */
+    posix_timer_set(posix_timer_of_process(TIMER_LIMIT),
+                    first_s < INT64_MAX / NS_PER_S ? first_s * NS_PER_S : 0, true, 0, &old);
 }
 
 int posix_timer_delete(uint64_t id)
@@ -385,7 +389,7 @@ int posix_timer_set(struct posix_timer *timer, uint64_t ns, bool is_absolute, ui
     if (ns) {
         timer->deadline_ns = is_absolute ? ns : time_add(now_of_timer(timer), ns);
         arm(timer);
-    } else {
+    } else if (timer->is_listed) {
         clock_leave(timer);
     }
     timers->some_set = true;

@@ -16,9 +16,10 @@
  *      one blocks or leaves its CPU                                 nothing: the alarm finds more left
  *      the alarm finds that no thread of the clock runs             it is pending again when one goes on
  *
- * So it is never early, and late by less than the latency bound and CPU_TIMER_STEP_NS of real time; of a
- * process's CPU time, that times the CPUs in use. A thread goes on by the slow return path while its process
- * has such timers set (process_signals.timed); nothing is done, or checked, in a process that has none.
+ * So it is never early, and late by less than the latency bound and CPU_TIMER_STEP_NS of real time, and the
+ * rest of a system call; of a process's CPU time, that times the CPUs in use. A thread goes on by the slow
+ * return path while its process has such timers set (process_signals.timed); nothing is done, or checked, in
+ * a process that has none.
  *
  * Source: man 2 timer_create, timer_settime, timer_getoverrun, setitimer, getrlimit (facts of the interface).
  */
@@ -72,7 +73,6 @@ struct process_timers {
     struct list of_cpus;  /* those that are set and go by the process's CPU time; others: struct thread */
     unsigned listed;      /* timers of CPU time that are set */
     unsigned sampled;     /* the CPU whose thread got the last signal of such a timer */
-    uint64_t cpu_hard_ns; /* hard limit of RLIMIT_CPU */
     struct posix_timer all[POSIX_TIMERS_MAX + PROCESS_TIMERS];
 };
 
@@ -100,9 +100,9 @@ struct timer_setting posix_timer_get(struct posix_timer *timer);
 /* Returns one of the other timers of the caller's process. */
 struct posix_timer *posix_timer_of_process(unsigned which);
 
-/* Limits the CPU time of the caller's process; UINT64_MAX: no limit. SIGXCPU from the soft limit on, each
- * second; SIGKILL at the hard limit. */
-void posix_timer_limit_set(uint64_t soft_s, uint64_t hard_s);
+/* Applies RLIMIT_CPU of the caller's process: SIGXCPU from the soft limit on, each second; SIGKILL at the
+ * hard limit. */
+void posix_timer_limit_set(void);
 
 /* Brings the alarms of CPU timers in line with a thread that goes on. On its way back to the program,
  * no locks held, if its process has such timers set. */

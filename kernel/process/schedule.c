@@ -64,7 +64,8 @@ static struct run_queue *idle_choose(const struct cpu_group *group, const struct
 }
 
 /* Chooses where a thread is queued if no CPU is idle: where the lowest rank runs, then where the fewest are
- * ready, then where it was before. */
+ * ready, then where it was before. That is also the choice if it may run on none of these CPUs: a thread of
+ * the service, which waits there for a CPU of another group. */
 static struct run_queue *busy_choose(const struct cpu_group *group, const struct thread *thread)
 {
     struct run_queue *best = NULL;
@@ -83,7 +84,7 @@ static struct run_queue *busy_choose(const struct cpu_group *group, const struct
         lowest = rank;
         fewest = ready;
     }
-    return best;
+    return best ? best : thread->schedule.queue;
 }
 
 /* Ends a CPU's idling, for a reason that is stored already. */

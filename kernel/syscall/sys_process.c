@@ -11,6 +11,7 @@
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "net/address.h"
+#include "process/posix_timer.h"
 #include "process/process.h"
 #include "syscall/linux_calls.h"
 #include "syscall/syscall.h"
@@ -46,6 +47,8 @@ long sys_prlimit64(uint64_t pid, uint64_t resource, uint64_t new_limit, uint64_t
     if ((uint32_t)pid != 0 && (uint32_t)pid != arch_process()->pid)
         return -ESRCH;
     int error = process_limit(resource, &limit, new_limit ? &requested : NULL);
+    if (!error && new_limit && (uint32_t)resource == LIMIT_CPU_S)
+        posix_timer_limit_set();
     return error || !old_limit ? error : user_write(old_limit, &limit, sizeof(limit));
 }
 

@@ -179,7 +179,7 @@ int signal_send(struct process *of, struct thread *thread, const struct signal_i
 
     CHECK(cpu_time_of_timer(timer) >= timer->deadline_ns);
     CHECK(!entry->in);
-    entry->in = &of->signals.pending;
+    entry->in = entry->first ? &entry->first->signals.pending : &of->signals.pending;
     sent++;
     return 0;
 }
@@ -272,7 +272,12 @@ static void thread_end(struct model_thread *one)
     process.ended_time.system_ns += one->used.system_ns;
     one->used = (struct cpu_time){ 0 };
     one->thread.tid = 0;
+    for (unsigned i = 0; i < POSIX_TIMERS_MAX + PROCESS_TIMERS; i++)
+        if (process.timers.all[i].entry.in == &one->thread.signals.pending)
+            process.timers.all[i].entry.in = NULL; /* as signal_thread_end does */
     posix_timers_thread_end(&one->thread);
+    for (unsigned i = 0; i < POSIX_TIMERS_MAX + PROCESS_TIMERS; i++)
+        CHECK(!is_suspended(&process.timers.all[i]));
     CHECK(!one->thread.cpu_timers.first);
     for (unsigned i = 0; i < POSIX_TIMERS_MAX; i++) {
         struct posix_timer *timer = &process.timers.all[i];
