@@ -10,7 +10,7 @@
  *
  * The tables are of the slice of the rank that made the view. If that has no memory for them when the object
  * grows, the object grows nevertheless; the view is late, and is tried again at each change of the size and
- * at each fault in a mapping of it (shared_views_update).
+ * when a mapping of it is touched there; if it stays late, that mapping gets tables of its own rank (vm.c).
  *
  *     free (links == 0) --shared_view_link--> linked --the last shared_view_unlink--> free
  *     linked: entries are present in [offset, shown); shown is where the size's last page ends, between

@@ -441,17 +441,15 @@ unsigned vm_beyond_object(struct vm *vm, uint64_t address)
     const struct vm_area *area = area_find(vm, address);
     if (!area || !area->object || !area->rights || arch_space_allows(&vm->space, address, RIGHT_READ))
         return 0;
-    if (area->offset + (address - area->start) >=
-        page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED)))
-        return VM_BEYOND_END;
-    return area->view ? VM_BEYOND_TABLES : VM_BEYOND_COPY;
+    return address < area_object_end(area) ? VM_BEYOND_TABLES : VM_BEYOND_END;
 }
 
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights)
 {
     VM_GUARD(vm);
-    const struct vm_area *area = area_find(vm, address);
-    if (area && area->view)
-        shared_views_update(area->object);
+    struct vm_area *area = area_find(vm, address);
+    if (area && area->object && (area->rights & rights) == rights &&
+        !arch_space_allows(&vm->space, address, rights))
+        area_follow(vm, area, page_down(address));
     return arch_space_allows(&vm->space, address, rights);
 }

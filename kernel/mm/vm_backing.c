@@ -148,17 +148,39 @@ void view_unlink(struct vm *vm, struct vm_area *area)
     vm->views--;
 }
 
+uint64_t area_object_end(const struct vm_area *area)
+{
+    const uint64_t size = page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED));
+
+    return area->start + smaller(area->end - area->start, size > area->offset ? size - area->offset : 0);
+}
+
 int view_leave(struct vm *vm, struct vm_area *area)
 {
     if (!area->view)
         return 0;
 
-    const uint64_t size = page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED));
-    const uint64_t bytes = smaller(area->end - area->start, size > area->offset ? size - area->offset : 0);
-    if (bytes && !page_pool_reserve(vm->pages, tables_bytes_max(area->start, area->start + bytes), 0))
+    const uint64_t end = area_object_end(area);
+    if (end > area->start && !page_pool_reserve(vm->pages, tables_bytes_max(area->start, end), 0))
         return -ENOMEM;
     view_unlink(vm, area);
-    return range_back(vm, area->start, area->start + bytes, area, area->rights); /* all is reserved */
+    return range_back(vm, area->start, end, area, area->rights); /* all is reserved */
+}
+
+void area_follow(struct vm *vm, struct vm_area *area, uint64_t page)
+{
+    const uint64_t end = area_object_end(area);
+    bool attached = false;
+
+    if (page >= end)
+        return;
+    if (area->view)
+        shared_views_update(area->object);
+    if (arch_space_allows(&vm->space, page, RIGHT_READ) || view_leave(vm, area))
+        return;
+    const uint64_t run = arch_attached_run(&vm->space, page, end - page, &attached);
+    if (!attached)
+        (void)range_back(vm, page, page + run, area, area->rights); /* else the caller finds nothing there */
 }
 
 int views_leave_around(struct vm *vm, uint64_t start, uint64_t end)

@@ -92,7 +92,16 @@ void view_unlink(struct vm *vm, struct vm_area *area);
 /* Gives an area that may link a view tables of its own. -ENOMEM: it keeps the view. */
 int view_leave(struct vm *vm, struct vm_area *area);
 
-/* Does so with the areas next to the range whose views' spans reach into it, so that it can be mapped. */
+/* Returns where the object ends that the area maps, or the area, if that ends first. */
+uint64_t area_object_end(const struct vm_area *area);
+
+/* Backs a page that an object reaches by now, where a program has touched it: a view's tables are tried
+ * again, and the mapping gets its own if these cannot be had; of one that links no view, all up to what is
+ * backed. */
+void area_follow(struct vm *vm, struct vm_area *area, uint64_t page);
+
+/* Calls view_leave for the areas next to the range whose views' spans reach into it, so that it can be
+ * mapped. */
 int views_leave_around(struct vm *vm, uint64_t start, uint64_t end);
 
 /* ---- vm.c ---- */

@@ -256,11 +256,9 @@ void process_report(unsigned kind, const char *format, ...)
 /* Why what a file is mapped for is SIGBUS. */
 static const char *const beyond_texts[] = {
     [VM_BEYOND_END] = "a file is mapped there that ends before this address",
-    [VM_BEYOND_TABLES] = "a file is mapped there that has grown; the rank that mapped it first had no memory "
-                         "for page tables; give the node more memory",
-    [VM_BEYOND_COPY] =
-        "a file is mapped there that has grown since; a mapping at a fixed address, or changed "
-        "in part, does not follow; map it again",
+    [VM_BEYOND_TABLES] =
+        "a file is mapped there that has grown, but there is no memory for page tables; give "
+        "the node more memory, or run fewer ranks",
 };
 
 /* Prints what an address is to the program. */
