@@ -29,6 +29,8 @@
 #define SHARED_VIEWS_MAX 8
 
 struct shared_memory;
+struct vm;
+struct vm_area;
 
 struct shared_view {
     unsigned links;  /* mappings that link the tables */
@@ -37,17 +39,12 @@ struct shared_view {
     struct arch_space tree; /* address 0 is `offset` rounded down to a huge page */
 };
 
-/* Links the tables of [offset, end) with these rights at `address`, where tree's address 0 is to be: for a
- * mapping, which has a reference to the object already, of a rank with these CPUs. Makes them, from `pages`,
- * if no mapping has linked such a view. Returns NULL if there is no memory for them, or the object has too
- * many other views. A vm's lock is held. */
-struct shared_view *shared_view_link(struct shared_memory *object, uint64_t offset, uint64_t end,
-                                     unsigned rights, struct page_pool *pages, const struct cpu_mask *cpus,
-                                     struct arch_space *space, uint64_t address);
-
-/* Removes the link, whose place is as it was given, and the view with the last one. */
-void shared_view_unlink(struct shared_memory *object, struct shared_view *view, struct arch_space *space,
-                        uint64_t address);
+/* Links the view of the area, which view_place (vm_internal.h) has placed; makes it, of the vm's memory, if
+ * no mapping has linked it. The area has no view if there is no memory for that, or the object has
+ * SHARED_VIEWS_MAX others. shared_view_unlink, of an area with or without: removes the link, and the view
+ * with the last one. With the vm's lock. */
+void shared_view_link(struct vm *vm, struct vm_area *area);
+void shared_view_unlink(struct vm *vm, struct vm_area *area);
 
 /* Takes one step in each view towards a size of `bytes`, with the object's lock. Returns whether further
  * steps are possible. */

@@ -50,6 +50,12 @@ struct vm_area {
     uint64_t gaps[VM_GAPS];   /* the largest gap in its subtree, from an aligned address on */
 };
 
+/* Returns where the tree of an area's view begins in the address space; the area begins above it. */
+static inline uint64_t shared_view_start(const struct vm_area *area)
+{
+    return area->start - area->offset % ARCH_HUGE_PAGE;
+}
+
 struct vm {
     struct spinlock lock;
     struct arch_space space;
@@ -137,10 +143,7 @@ struct vm_sums {
 struct vm_sums vm_sum(struct vm *vm);
 
 /* Returns why nothing backs `address` although an object is mapped there: SIGBUS; 0 else. */
-enum vm_beyond {
-    VM_BEYOND_END = 1, /* the object ends below it */
-    VM_BEYOND_TABLES,  /* the object has grown, and there is no memory for its tables */
-};
+enum vm_beyond { VM_BEYOND_END = 1, VM_BEYOND_TABLES /* it reaches there; there is no memory for tables */ };
 unsigned vm_beyond_object(struct vm *vm, uint64_t address);
 
 /* Returns whether a fault was spurious: the program may do now what it tried, because another CPU was

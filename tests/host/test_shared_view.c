@@ -300,6 +300,7 @@ TEST(growth_without_memory_for_tables_succeeds_and_is_tried_again_at_a_fault)
 
     begin();
     uint64_t at = map_object(1, 0, 1 << 16, RIGHT_READ);
+    map_object(1, 0, 1 << 16, RIGHT_READ);
     taken.base = page_pool_allocate_partial(&slices[1], slices[1].free_bytes, &taken.bytes);
     while (page_pool_allocate(&slices[1], ARCH_PAGE, ARCH_PAGE) != PAGE_POOL_NONE)
         continue;
@@ -313,7 +314,6 @@ TEST(growth_without_memory_for_tables_succeeds_and_is_tried_again_at_a_fault)
     page_pool_free(&slices[1], taken.base, taken.bytes);
     CHECK(vm_fault_is_spurious(&vms[1], at, RIGHT_READ));
     CHECK(shows(1, at + 7 * ARCH_PAGE) && !shows(1, at + 8 * ARCH_PAGE));
-    CHECK_EQUAL(vms[1].views, 1); /* for all of its mappings */
 }
 
 TEST(rank_with_memory_does_not_suffer_from_one_without)

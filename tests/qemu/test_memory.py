@@ -88,7 +88,9 @@ def test_ranks_that_map_a_file_far_beyond_its_end_see_it_grow_without_a_fault(ta
 def test_a_rank_without_memory_for_the_tables_of_a_file_that_grows_is_told(tacet: Run) -> None:
     result = expect_exit(tacet("growing.musl", "full", cpus=2, memory="256M"))
     assert result.stdout.count(b"broken: 0\n") == 2, result.explain()
-    lines = re.findall(r"rank 1 .*: SIGBUS at 0x\w+: .* has grown, .* no memory for page tables", result.console)
+    lines = re.findall(
+        r"rank 1 .*: SIGBUS at 0x\w+: .* has grown, .* no memory for page tables", result.console
+    )
     assert len(lines) == 1 and result.console.count("SIGBUS") == 1, result.explain()
 
 
