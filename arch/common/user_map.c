@@ -312,7 +312,7 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
 
 /* ---- Tables in several spaces ---- */
 
-/* Returns the level of the entry by which a tree of so many bytes is linked. */
+/* Returns the level of the entry by which a tree of this length is linked. */
 static int link_level(uint64_t bytes)
 {
     return bytes <= level_bytes(LEVEL_HUGE) ? LEVEL_HUGE : LEVEL_ROOT;

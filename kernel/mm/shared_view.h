@@ -4,9 +4,9 @@
  * both directions, without a fault and without a look at the mappings.
  *
  * A view is the tables of one part of the object, with one set of rights. The mappings of just that part with
- * these rights link them (arch_link). Whoever changes the size changes the entries of each view, in a time
- * that depends on the change alone: an object has at most SHARED_VIEWS_MAX views, whatever the number and the
- * length of its mappings. Where there is no object yet there are no tables.
+ * these rights link them (arch_link). A rank that changes the size changes the entries of each view, in a
+ * time that depends on the change alone: an object has at most SHARED_VIEWS_MAX views, whatever the number
+ * and the length of its mappings. Where there is no object yet there are no tables.
  *
  * The tables are of the slice of the rank that made the view. If that has no memory for them when the object
  * grows, the object grows nevertheless; the view is late, and is tried again at each change of the size and

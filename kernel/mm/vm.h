@@ -93,9 +93,9 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
 
 /* Maps the object's memory from `offset`, a multiple of the page, on, as vm_map; holds a reference to the
  * object while any of it is mapped. Without VM_FIXED it chooses a place where the mapping can link a view
- * (shared_view.h), and shows what the object reaches, whoever changes its size; touching what lies above its
- * end is SIGBUS. In a mapping elsewhere, of which a part is changed, or whose rights are changed, what the
- * object has grown by since is mapped when it is touched, and what it is cut by stays mapped. */
+ * (shared_view.h), and shows what the object reaches, whichever rank changes its size; touching what lies
+ * above its end is SIGBUS. In a mapping elsewhere, of which a part is changed, or whose rights are changed,
+ * what the object has grown by since is mapped when it is touched, and what it is cut by stays mapped. */
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name);
 
