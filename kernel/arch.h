@@ -375,6 +375,9 @@ uint64_t arch_link_span(uint64_t bytes);
 int arch_link(struct arch_space *space, uint64_t address, struct arch_space *tree, uint64_t bytes);
 void arch_unlink(struct arch_space *space, uint64_t address, uint64_t bytes);
 
+/* Does a TLB shootdown of all that the CPUs of a space, or tree, have cached. */
+void arch_flush(struct arch_space *space);
+
 /* Zeroes the memory attached to [address, address + bytes), whatever the program's rights to it; any
  * alignment. Returns how many bytes that were. */
 uint64_t arch_attached_zero(struct arch_space *space, uint64_t address, uint64_t bytes);

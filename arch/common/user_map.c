@@ -337,9 +337,14 @@ int arch_link(struct arch_space *space, uint64_t address, struct arch_space *tre
 
 void arch_unlink(struct arch_space *space, uint64_t address, uint64_t bytes)
 {
+    entry_set(entry_create(space->root, address, link_level(bytes), USER_TABLE_BITS, space->pages), 0);
+    arch_flush(space);
+}
+
+void arch_flush(struct arch_space *space)
+{
     struct tlb_batch batch = { .space = space, .count = TLB_BATCH_PAGES + 1 };
 
-    entry_set(entry_create(space->root, address, link_level(bytes), USER_TABLE_BITS, space->pages), 0);
     tlb_batch_flush(&batch);
 }
 

@@ -333,6 +333,8 @@ static void size_cut(struct shared_memory *object, uint64_t bytes)
     }
     spin_unlock(&object->lock);
     shared_views_update(object);
+    if (bytes < old)
+        shared_views_flush(object);
     pieces_zero(object, bytes, end, true);
 }
 

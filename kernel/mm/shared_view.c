@@ -18,16 +18,18 @@ static uint64_t view_base(const struct shared_view *view)
 
 /* ---- Steps; with the object's lock ---- */
 
-/* Removes the last entries above `goal`, of one piece. If there is no memory to split a large page, they
- * stay: the mappings see zeroes there. */
+/* Removes the last entries above `goal`, of one piece; without a TLB shootdown (shared_views_flush). If there
+ * is no memory to split a large page, they stay: the mappings see zeroes there. */
 static bool view_hide(struct shared_view *view, uint64_t goal)
 {
     const uint64_t piece = align_down(view->shown - 1, VIEW_HIDDEN_PIECE), from = goal > piece ? goal : piece;
 
-    if (arch_split(&view->tree, from - view_base(view)))
+    struct arch_space quiet = { .root = view->tree.root,
+                                .pages = view->tree.pages }; /* no CPU to interrupt */
+
+    if (arch_split(&quiet, from - view_base(view)))
         return false;
-    arch_unmap(&view->tree, from - view_base(view), view->shown - from, (struct arch_hole){ 0, 0 }, NULL,
-               NULL);
+    arch_unmap(&quiet, from - view_base(view), view->shown - from, (struct arch_hole){ 0, 0 }, NULL, NULL);
     view->shown = from;
     return true;
 }
@@ -65,6 +67,19 @@ void shared_views_update(struct shared_memory *object)
         SPIN_GUARD(&object->lock);
         more = shared_views_step(object, object->bytes);
     }
+}
+
+void shared_views_flush(struct shared_memory *object)
+{
+    struct arch_space all = { .is_linked = true };
+
+    spin_lock(&object->lock);
+    for (unsigned i = 0; i < SHARED_VIEWS_MAX; i++)
+        if (object->views[i].links > 0)
+            CPU_MASK_EACH(cpu, &object->views[i].tree.cpus)
+                cpu_mask_set(&all.cpus, (unsigned)cpu);
+    spin_unlock(&object->lock);
+    arch_flush(&all);
 }
 
 /* ---- Links ---- */

@@ -19,7 +19,7 @@
  *
  * The object's lock guards all of this, tables included, and may be taken under a vm's. Under it are done at
  * most SHARED_VIEWS_MAX steps: each allocates a few tables, and sets the entries of a large page, or removes
- * those of VIEW_HIDDEN_PIECE bytes, with a TLB shootdown on the CPUs of all ranks that have linked the view.
+ * those of VIEW_HIDDEN_PIECE bytes.
  */
 #ifndef TACET_SHARED_VIEW_H
 #define TACET_SHARED_VIEW_H
@@ -50,7 +50,10 @@ void shared_view_unlink(struct vm *vm, struct vm_area *area);
  * steps are possible. */
 bool shared_views_step(struct shared_memory *object, uint64_t bytes);
 
-/* Takes all steps towards the object's size that are possible. Without the object's lock. */
+/* Takes all steps towards the object's size that are possible. shared_views_flush: has the CPUs of all ranks
+ * with a view drop what they have cached, after a cut: what they see until then is the memory that was cut
+ * off, which is freed only after the last mapping. Without the object's lock. */
 void shared_views_update(struct shared_memory *object);
+void shared_views_flush(struct shared_memory *object);
 
 #endif

@@ -65,6 +65,11 @@ void shared_views_update(struct shared_memory *object)
     (void)object;
 }
 
+void shared_views_flush(struct shared_memory *object)
+{
+    (void)object;
+}
+
 void arch_zero(void *memory, uint64_t bytes)
 {
     memset(memory, 0, bytes);
