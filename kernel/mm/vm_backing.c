@@ -128,9 +128,11 @@ void view_leave(struct vm *vm, struct vm_area *area)
 
 void views_leave_around(struct vm *vm, uint64_t start, uint64_t end)
 {
-    struct vm_area *const areas[] = { avl_below(vm->areas, start), avl_above(vm->areas, end) };
+    if (vm->views == 0)
+        return;
 
-    for (unsigned i = 0; i < 2 && vm->views; i++) {
+    struct vm_area *const areas[] = { avl_below(vm->areas, start), avl_above(vm->areas, end) };
+    for (unsigned i = 0; i < 2; i++) {
         const uint64_t from = areas[i] ? shared_view_start(areas[i]) : end;
 
         if (from < end && from + arch_link_span(areas[i]->end - from) > start)
