@@ -376,14 +376,17 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
 /* Changes the rights of what is mapped in the range. */
 void arch_protect(struct arch_space *space, uint64_t address, uint64_t bytes, unsigned rights);
 
-/* Links [0, bytes) of a tree that is_linked into `space` at `address`, a multiple of arch_link_span(bytes),
- * in whole spans, in which nothing may be mapped: both have these tables from now on, and what is changed in
- * the tree changes in every space that links it. The caller sees to it that no other function above meets an
- * address of these spans, and that pages of the tree are smaller than a span. -ENOMEM (nothing is linked
- * then). arch_unlink undoes it. */
+/* Links [0, bytes) of a tree that is_linked into `space` at `address`: a multiple of arch_link_span(bytes), a
+ * power of two, in which nothing may be mapped up to the next multiple. Both have these tables from now on,
+ * and what is changed in the tree changes in every space that links it. The caller sees to it that no other
+ * function above meets an address of this span, and that arch_map is called for at most a large page of the
+ * tree. -ENOMEM. arch_unlink undoes it. */
 uint64_t arch_link_span(uint64_t bytes);
 int arch_link(struct arch_space *space, uint64_t address, struct arch_space *tree, uint64_t bytes);
 void arch_unlink(struct arch_space *space, uint64_t address, uint64_t bytes);
+
+/* Does a TLB shootdown of all that the CPUs of a space, or tree, have cached. */
+void arch_flush(struct arch_space *space);
 
 /* Zeroes the memory attached to [address, address + bytes), whatever the program's rights to it; any
  * alignment. Returns how many bytes that were. */

@@ -312,10 +312,10 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
 
 /* ---- Tables in several spaces ---- */
 
-/* Returns the level of the entries by which a tree of so many bytes is linked. */
+/* Returns the level of the entry by which a tree of this length is linked. */
 static int link_level(uint64_t bytes)
 {
-    return bytes < level_bytes(LEVEL_HUGE) ? LEVEL_HUGE : LEVEL_ROOT;
+    return bytes <= level_bytes(LEVEL_HUGE) ? LEVEL_HUGE : LEVEL_ROOT;
 }
 
 uint64_t arch_link_span(uint64_t bytes)
@@ -326,29 +326,25 @@ uint64_t arch_link_span(uint64_t bytes)
 int arch_link(struct arch_space *space, uint64_t address, struct arch_space *tree, uint64_t bytes)
 {
     const int level = link_level(bytes);
+    uint64_t *table = entry_create(tree->root, 0, level - 1, USER_TABLE_BITS, tree->pages);
+    uint64_t *entry = table ? leaf_create(space, address, level) : NULL;
 
-    for (uint64_t done = 0; done < bytes; done += level_bytes(level)) {
-        uint64_t *table = entry_create(tree->root, done, level - 1, USER_TABLE_BITS, tree->pages);
-        uint64_t *entry = table ? leaf_create(space, address + done, level) : NULL;
-
-        if (!entry) {
-            arch_unlink(space, address, done);
-            return -ENOMEM;
-        }
-        entry_set(entry, entry_get(entry_create(tree->root, done, level, USER_TABLE_BITS, tree->pages)));
-    }
+    if (!entry)
+        return -ENOMEM;
+    entry_set(entry, entry_get(entry_create(tree->root, 0, level, USER_TABLE_BITS, tree->pages)));
     return 0;
 }
 
 void arch_unlink(struct arch_space *space, uint64_t address, uint64_t bytes)
 {
-    struct tlb_batch batch = { .space = space };
-    const int level = link_level(bytes);
+    entry_set(entry_create(space->root, address, link_level(bytes), USER_TABLE_BITS, space->pages), 0);
+    arch_flush(space);
+}
 
-    for (uint64_t done = 0; done < bytes; done += level_bytes(level)) {
-        entry_set(entry_create(space->root, address + done, level, USER_TABLE_BITS, space->pages), 0);
-        batch.count = TLB_BATCH_PAGES + 1;
-    }
+void arch_flush(struct arch_space *space)
+{
+    struct tlb_batch batch = { .space = space, .count = TLB_BATCH_PAGES + 1 };
+
     tlb_batch_flush(&batch);
 }
 

@@ -94,8 +94,6 @@ static int program_take(const struct launch_request *request, struct message *wh
     if (!error && elf_parse(job.program.inode->data, job.program.inode->bytes, ARCH_ELF_MACHINE,
                             ARCH_MMAP_BASE, &image, &fault))
         error = message_set(why, -ENOEXEC, "%s: %s", request->path, fault.text);
-    if (!error)
-        error = program_stack_check(&job.program, &image, why);
     return error ? error : program_link(job.program.path, why);
 }
 

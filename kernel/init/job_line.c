@@ -50,16 +50,6 @@ static uint64_t bytes_read(const struct command_line *line, const char *name, ui
     return bytes;
 }
 
-/* Reads execstack=off, or execstack=on, which is the default. */
-static bool stack_is_data_read(const struct command_line *line)
-{
-    const char *text = command_line_option(line, "execstack");
-
-    if (text && strcmp(text, "on") != 0 && strcmp(text, "off") != 0)
-        node_stop(STOP_BAD_INPUT, "execstack=%s: it can be on (for programs that ask for it) or off", text);
-    return text && strcmp(text, "off") == 0;
-}
-
 static unsigned ranks_read(const struct command_line *line, unsigned cpu_count)
 {
     const char *text = command_line_option(line, "ranks");
@@ -123,6 +113,7 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
     const char *path = command_line_option(line, "app");
     const char *name = command_line_option(line, "argv0");
     const char *prefix = command_line_option(line, "prefix");
+    const char *execstack = command_line_option(line, "execstack");
 
     job.program = (struct program){
         .path = path ? path : PROGRAM_DEFAULT,
@@ -130,11 +121,14 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
         .argument_count = line->argument_count + 1,
         .environment = environment,
         .stack_bytes = bytes_read(line, "stack", STACK_BYTES_MIN, STACK_BYTES_MAX, STACK_BYTES_DEFAULT),
-        .stack_is_data = stack_is_data_read(line),
+        .stack_is_data = execstack && strcmp(execstack, "off") == 0,
     };
     arguments[0] = name ? name : job.program.path;
     memcpy(&arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
     environment_read(line);
+    if (execstack && strcmp(execstack, "on") != 0 && !job.program.stack_is_data)
+        node_stop(STOP_BAD_INPUT, "execstack=%s: it can be on (for programs that ask for it) or off",
+                  execstack);
     if (prefix && strcmp(prefix, "rank") != 0)
         node_stop(STOP_BAD_INPUT, "prefix=%s: the only prefix for lines of output is prefix=rank", prefix);
     job.prefix = prefix != NULL;

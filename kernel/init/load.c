@@ -281,16 +281,6 @@ struct loader {
     struct stack_builder stack;
 };
 
-int program_stack_check(const struct program *program, const struct elf_image *image, struct message *why)
-{
-    if (!image->executable_stack || !program->stack_is_data)
-        return 0;
-    return message_set(why, -ENOEXEC,
-                       "%s: ELF: asks for an executable stack, which execstack=off refuses; link with "
-                       "-z noexecstack and without nested functions",
-                       program->path);
-}
-
 static int image_load(struct process *process, const struct program *program, struct loader *loader,
                       uint64_t *entry, uint64_t *stack, struct message *why)
 {
@@ -302,9 +292,11 @@ static int image_load(struct process *process, const struct program *program, st
 
     if (error)
         return message_set(why, error, "%s: %s", name, fault.text);
-    error = program_stack_check(program, image, why);
-    if (error)
-        return error;
+    if (image->executable_stack && program->stack_is_data)
+        return message_set(why, -ENOEXEC,
+                           "%s: ELF: asks for an executable stack, which execstack=off refuses; link with "
+                           "-z noexecstack and without nested functions",
+                           name);
     vm->executable_stacks = image->executable_stack;
 
     uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;

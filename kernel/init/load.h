@@ -36,7 +36,4 @@ struct program {
 int program_load(struct process *process, const struct program *program, uint64_t *entry, uint64_t *stack,
                  struct message *why);
 
-/* Refuses a program whose file asks for an executable stack if it may not have one: -ENOEXEC with `why`. */
-int program_stack_check(const struct program *program, const struct elf_image *image, struct message *why);
-
 #endif

@@ -128,15 +128,6 @@ uint64_t shared_memory_at(const struct shared_memory *object, uint64_t offset, u
     return smaller(bytes, run->bytes - into);
 }
 
-static uint64_t run_at(const struct shared_memory *object, uint64_t offset, uint64_t bytes, void **memory)
-{
-    uint64_t physical, found = shared_memory_at(object, offset, bytes, &physical);
-
-    if (found)
-        *memory = arch_physical(physical);
-    return found;
-}
-
 /* Appends memory. `spare` is a page for more runs or NULL. Returns whether it was used. */
 static bool run_append(struct shared_memory *object, struct page_pool *owner, uint64_t physical,
                        uint64_t bytes, struct run_page *spare)
@@ -190,12 +181,12 @@ static bool run_cut(struct shared_memory *object, uint64_t end, struct run *cut,
 /* Zeroes [start, end) as far as it is backed. */
 static void range_zero(struct shared_memory *object, uint64_t start, uint64_t end)
 {
-    void *memory;
+    uint64_t physical;
 
-    for (uint64_t part; start < end && (part = run_at(object, start, end - start, &memory)) > 0;
+    for (uint64_t part; start < end && (part = shared_memory_at(object, start, end - start, &physical)) > 0;
          start += part) {
         lock_work_step();
-        arch_zero(memory, part);
+        arch_zero(arch_physical(physical), part);
     }
 }
 
@@ -352,6 +343,8 @@ static void size_cut(struct shared_memory *object, uint64_t bytes)
     }
     spin_unlock(&object->lock);
     shared_views_update(object);
+    if (bytes < old)
+        shared_views_flush(object);
     pieces_zero(object, bytes, end, true);
 }
 
@@ -386,9 +379,8 @@ void shared_memory_clear(struct shared_memory *object, uint64_t offset, uint64_t
 
 int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    uint64_t done = 0, part = 0;
+    uint64_t done = 0, part = 0, physical;
     int64_t got = 0;
-    void *memory;
 
     use_begin(object); /* so that copying needs no lock, and ranks read in parallel */
     for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
@@ -398,11 +390,11 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
             crosscall_serve();
         spin_lock(&object->lock);
         uint64_t size = object->bytes;
-        part = at < size ? run_at(object, at, smaller(bytes - done, size - at), &memory) : 0;
+        part = at < size ? shared_memory_at(object, at, smaller(bytes - done, size - at), &physical) : 0;
         spin_unlock(&object->lock);
         if (part == 0)
             break;
-        got = user_write_partial(buffer + done, memory, part);
+        got = user_write_partial(buffer + done, arch_physical(physical), part);
     }
     use_end(object);
     return got < 0 && done == 0 ? got : (int64_t)done;
@@ -412,15 +404,14 @@ int64_t shared_memory_read(struct shared_memory *object, uint64_t buffer, uint64
  * Returns how many bytes, fewer if the program's memory ends. */
 static int64_t piece_write(struct shared_memory *object, uint64_t buffer, uint64_t bytes, uint64_t at)
 {
-    uint64_t size = object->bytes, done = 0, part = 0;
+    uint64_t size = object->bytes, done = 0, part = 0, physical;
     int64_t got = 0;
-    void *memory;
 
     if (at > size && object->tail_dirty)
         range_zero(object, size, at);
     for (; done < bytes && (uint64_t)got == part; done += got > 0 ? (uint64_t)got : 0) {
-        part = run_at(object, at + done, bytes - done, &memory);
-        got = user_read_partial(memory, buffer + done, part);
+        part = shared_memory_at(object, at + done, bytes - done, &physical);
+        got = user_read_partial(arch_physical(physical), buffer + done, part);
     }
     if (done > 0 && at + done > size)
         bytes_set(object, size = at + done);

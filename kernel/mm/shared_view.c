@@ -6,46 +6,41 @@
 #include "mm/page.h"
 #include "mm/page_pool.h"
 #include "mm/shared_memory.h"
+#include "mm/vm.h"
 
 #define VIEW_HIDDEN_PIECE (64ULL << 20)
 
+/* Returns what address 0 of the tree shows. */
 static uint64_t view_base(const struct shared_view *view)
 {
     return align_down(view->offset, ARCH_HUGE_PAGE);
 }
 
-/* Returns where a view's entries end if the object's size is `bytes`. */
-static uint64_t view_goal(const struct shared_view *view, uint64_t bytes)
-{
-    return page_up(bytes) < view->offset ? view->offset : smaller(page_up(bytes), view->end);
-}
-
 /* ---- Steps; with the object's lock ---- */
 
-/* Removes the last entries above `goal`, of one piece. If there is no memory to split a large page, they
- * stay: the mappings see zeroes there. */
+/* Removes the last entries above `goal`, of one piece; without a TLB shootdown (shared_views_flush). If there
+ * is no memory to split a large page, they stay: the mappings see zeroes there. */
 static bool view_hide(struct shared_view *view, uint64_t goal)
 {
-    const uint64_t base = view_base(view), piece = align_down(view->shown - 1, VIEW_HIDDEN_PIECE);
-    const uint64_t from = goal > piece ? goal : piece;
+    const uint64_t piece = align_down(view->shown - 1, VIEW_HIDDEN_PIECE), from = goal > piece ? goal : piece;
 
-    if (arch_split(&view->tree, from - base))
+    struct arch_space quiet = { .root = view->tree.root,
+                                .pages = view->tree.pages }; /* no CPU to interrupt */
+
+    if (arch_split(&quiet, from - view_base(view)))
         return false;
-    arch_unmap(&view->tree, from - base, view->shown - from, (struct arch_hole){ 0, 0 }, NULL, NULL);
+    arch_unmap(&quiet, from - view_base(view), view->shown - from, (struct arch_hole){ 0, 0 }, NULL, NULL);
     view->shown = from;
     return true;
 }
 
-/* Adds entries of a huge page, where one fits, or up to the next large page. */
+/* Adds entries, up to the next large page. */
 static bool view_show(struct shared_memory *object, struct shared_view *view, uint64_t goal)
 {
-    const uint64_t base = view_base(view), at = view->shown;
-    uint64_t physical, bytes = shared_memory_at(object, at, smaller(goal - at, ARCH_HUGE_PAGE), &physical);
+    uint64_t physical, at = view->shown, left = smaller(goal - at, ARCH_LARGE_PAGE - at % ARCH_LARGE_PAGE);
+    uint64_t bytes = shared_memory_at(object, at, left, &physical);
 
-    if (bytes < ARCH_HUGE_PAGE || (at | physical) % ARCH_HUGE_PAGE ||
-        arch_link_span(view->end - base) == ARCH_HUGE_PAGE)
-        bytes = smaller(bytes, ARCH_LARGE_PAGE - at % ARCH_LARGE_PAGE);
-    if (bytes == 0 || arch_map(&view->tree, at - base, physical, bytes, view->rights))
+    if (arch_map(&view->tree, at - view_base(view), physical, bytes, view->rights))
         return false;
     view->shown += bytes;
     return true;
@@ -57,12 +52,11 @@ bool shared_views_step(struct shared_memory *object, uint64_t bytes)
 
     for (unsigned i = 0; i < SHARED_VIEWS_MAX; i++) {
         struct shared_view *view = &object->views[i];
-        const uint64_t goal = view_goal(view, bytes);
+        const uint64_t end = smaller(page_up(bytes), view->end),
+                       goal = end < view->offset ? view->offset : end;
 
-        if (view->links == 0 || view->shown == goal)
-            continue;
-        if (view->shown < goal ? view_show(object, view, goal) : view_hide(view, goal))
-            more |= view->shown != goal;
+        if (view->links > 0 && view->shown != goal)
+            more |= view->shown < goal ? view_show(object, view, goal) : view_hide(view, goal);
     }
     return more;
 }
@@ -75,40 +69,43 @@ void shared_views_update(struct shared_memory *object)
     }
 }
 
-/* ---- Links; without the object's lock ---- */
-
-/* Finds the view, or a free slot for it; NULL. With the object's lock. */
-static struct shared_view *view_find(struct shared_memory *object, uint64_t offset, uint64_t end,
-                                     unsigned rights)
+void shared_views_flush(struct shared_memory *object)
 {
-    struct shared_view *found = NULL;
+    struct arch_space all = { .is_linked = true };
 
-    for (unsigned i = 0; i < SHARED_VIEWS_MAX; i++) {
-        struct shared_view *view = &object->views[i];
-
-        if (view->links == 0)
-            found = view;
-        else if (view->offset == offset && view->end == end && view->rights == rights)
-            return view;
-    }
-    return found;
+    spin_lock(&object->lock);
+    for (unsigned i = 0; i < SHARED_VIEWS_MAX; i++)
+        if (object->views[i].links > 0)
+            CPU_MASK_EACH(cpu, &object->views[i].tree.cpus)
+                cpu_mask_set(&all.cpus, (unsigned)cpu);
+    spin_unlock(&object->lock);
+    arch_flush(&all);
 }
 
-/* Counts a link, of a rank with these CPUs. Takes `tree` for a new view. */
-static struct shared_view *view_get(struct shared_memory *object, uint64_t offset, uint64_t end,
-                                    unsigned rights, struct arch_space *tree, const struct cpu_mask *cpus)
+/* ---- Links ---- */
+
+/* Finds the area's view, or makes it of memory of `pages`, and counts a link; NULL if there is no memory, or
+ * no free slot. With the object's lock. */
+static struct shared_view *view_get(const struct vm_area *area, struct page_pool *pages)
 {
-    SPIN_GUARD(&object->lock);
-    struct shared_view *view = view_find(object, offset, end, rights);
-    if (!view)
-        return NULL;
-    if (view->links++ == 0) {
-        *view = (struct shared_view){ 1, rights, offset, end, offset, *tree };
-        tree->pages = NULL;
+    const uint64_t end = area->offset + (area->end - area->start);
+    struct shared_view *free = NULL;
+
+    for (struct shared_view *view = area->object->views; view < area->object->views + SHARED_VIEWS_MAX;
+         view++) {
+        if (view->links == 0)
+            free = view;
+        else if (view->offset == area->offset && view->end == end && view->rights == area->rights)
+            return view->links++, view;
     }
-    CPU_MASK_EACH(cpu, cpus)
-        cpu_mask_set(&view->tree.cpus, (unsigned)cpu);
-    return view;
+    if (!free || arch_space_create(&free->tree, pages))
+        return NULL;
+    free->tree.is_linked = true;
+    free->links = 1;
+    free->rights = area->rights;
+    free->offset = free->shown = area->offset;
+    free->end = end;
+    return free;
 }
 
 static void view_put(struct shared_memory *object, struct shared_view *view)
@@ -126,38 +123,34 @@ static void view_put(struct shared_memory *object, struct shared_view *view)
     page_pool_free(dead.pages, dead.root, ARCH_PAGE);
 }
 
-/* Links the tables if they show all that they are to show. */
-static bool view_link(struct shared_memory *object, struct shared_view *view, struct arch_space *space,
-                      uint64_t address)
+void shared_view_link(struct vm *vm, struct vm_area *area)
 {
-    SPIN_GUARD(&object->lock);
-    return view->shown >= view_goal(view, object->bytes) &&
-           arch_link(space, address, &view->tree, view->end - view_base(view)) == 0;
+    const uint64_t start = shared_view_start(area);
+    struct shared_memory *object = area->object;
+
+    spin_lock(&object->lock);
+    struct shared_view *view = view_get(area, vm->pages);
+    if (view && arch_link(&vm->space, start, &view->tree, area->end - start) == 0) {
+        CPU_MASK_EACH(cpu, vm->cpus)
+            cpu_mask_set(&view->tree.cpus, (unsigned)cpu);
+        area->view = view;
+        vm->views++;
+    }
+    spin_unlock(&object->lock);
+    if (area->view)
+        shared_views_update(object);
+    else if (view)
+        view_put(object, view);
 }
 
-struct shared_view *shared_view_link(struct shared_memory *object, uint64_t offset, uint64_t end,
-                                     unsigned rights, struct page_pool *pages, const struct cpu_mask *cpus,
-                                     struct arch_space *space, uint64_t address)
+void shared_view_unlink(struct vm *vm, struct vm_area *area)
 {
-    struct arch_space tree = { .is_linked = true };
+    const uint64_t start = shared_view_start(area);
 
-    if (arch_space_create(&tree, pages))
-        return NULL;
-    struct shared_view *view = view_get(object, offset, end, rights, &tree, cpus);
-    if (tree.pages)
-        page_pool_free(pages, tree.root, ARCH_PAGE);
-    if (!view)
-        return NULL;
-    shared_views_update(object);
-    if (view_link(object, view, space, address))
-        return view;
-    view_put(object, view);
-    return NULL;
-}
-
-void shared_view_unlink(struct shared_memory *object, struct shared_view *view, struct arch_space *space,
-                        uint64_t address)
-{
-    arch_unlink(space, address, view->end - view_base(view));
-    view_put(object, view);
+    if (!area->view)
+        return;
+    arch_unlink(&vm->space, start, area->end - start);
+    view_put(area->object, area->view);
+    area->view = NULL;
+    vm->views--;
 }

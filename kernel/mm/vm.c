@@ -25,21 +25,20 @@ void vm_unlock(struct vm *vm)
 /* ---- Ranges ---- */
 
 /* Gives the area around `address` tables of its own. One that begins there is not concerned. */
-static int view_leave_at(struct vm *vm, uint64_t address)
+static void view_leave_at(struct vm *vm, uint64_t address)
 {
     struct vm_area *area = area_find(vm, address);
 
-    return area && area->start < address ? view_leave(vm, area) : 0;
+    if (area && area->start < address)
+        view_leave(vm, area);
 }
 
 int range_isolate(struct vm *vm, uint64_t start, uint64_t end)
 {
     int error = areas_reserve(vm, 2);
 
-    if (!error)
-        error = view_leave_at(vm, start);
-    if (!error)
-        error = view_leave_at(vm, end);
+    view_leave_at(vm, start);
+    view_leave_at(vm, end);
     if (!error)
         error = arch_split(&vm->space, start);
     if (!error)
@@ -65,7 +64,7 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
 
     for (struct vm_area *area = area_above(vm, start); vm->views && area && area->start < end;
          area = area_next(vm, area))
-        view_unlink(vm, area);
+        shared_view_unlink(vm, area);
     for (const struct vm_area *area = area_above(vm, start), *next; area && area->start < end; area = next) {
         const struct vm_area *last = area;
 
@@ -110,8 +109,7 @@ int range_replace(struct vm *vm, uint64_t start, uint64_t end, uint64_t needed)
 }
 
 /* Sets *address to the place of a mapping: *address itself if VM_FIXED or free, else a gap with room. */
-static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm_area *model,
-                        unsigned flags)
+static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, unsigned flags)
 {
     if (flags & VM_FIXED) {
         if (!range_valid(*address, bytes))
@@ -119,10 +117,7 @@ static int place_choose(const struct vm *vm, uint64_t *address, uint64_t bytes, 
         return (flags & VM_NO_REPLACE) && !range_free(vm, *address, *address + bytes) ? -EEXIST : 0;
     }
     *address = page_down(*address);
-    if (range_valid(*address, bytes) && range_free(vm, *address, *address + bytes))
-        return 0;
-    *address = model->object ? view_place(vm, model->offset, bytes) : 0;
-    if (!*address)
+    if (!range_valid(*address, bytes) || !range_free(vm, *address, *address + bytes))
         *address = gap_find(vm, ARCH_MMAP_BASE, bytes);
     return *address ? 0 : -ENOMEM;
 }
@@ -136,7 +131,9 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
         return bytes ? -ENOMEM : -EINVAL;
     bytes = page_up(bytes);
     area.start = *address;
-    error = place_choose(vm, &area.start, bytes, model, flags);
+    const bool links = area.object && area.rights && !area.start && !(flags & VM_FIXED) &&
+                       (area.start = view_place(vm, area.offset, bytes)) != 0;
+    error = place_choose(vm, &area.start, bytes, flags);
     if (error)
         return error;
     area.end = area.start + bytes;
@@ -144,9 +141,8 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
 
     if (!limit_allows(vm, own_bytes))
         return -ENOMEM;
-    error = views_leave_around(vm, area.start, area.end);
-    if (!error)
-        error = areas_reserve(vm, 3);
+    views_leave_around(vm, area.start, area.end);
+    error = areas_reserve(vm, 3);
     if (!error && (flags & VM_FIXED) && !range_free(vm, area.start, area.end))
         error = range_replace(vm, area.start, area.end,
                               own_bytes + (area.rights ? tables_bytes_max(area.start, area.end) : 0));
@@ -155,8 +151,11 @@ int map_locked(struct vm *vm, uint64_t *address, uint64_t bytes, const struct vm
     if (error)
         return error;
     areas_insert(vm, &area); /* first, because a mapped object keeps its memory in place */
-    const bool linked = area.rights && area.object && view_link(vm, area_find(vm, area.start));
-    if (area.rights && !linked && (error = range_back(vm, area.start, area.end, &area, area.rights))) {
+    struct vm_area *inserted = links ? area_find(vm, area.start) : &area;
+    if (links)
+        shared_view_link(vm, inserted);
+    if (area.rights && !inserted->view &&
+        (error = range_back(vm, area.start, area.end, &area, area.rights))) {
         range_unmap(vm, area.start, area.end);
         return error;
     }
@@ -283,9 +282,9 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
     if (error)
         return error;
     error = range_isolate(vm, address, end);
-    for (struct vm_area *area = area_above(vm, address); vm->views && area && area->start < end && !error;
+    for (struct vm_area *area = area_above(vm, address); vm->views && area && area->start < end;
          area = area_next(vm, area))
-        error = view_leave(vm, area);
+        view_leave(vm, area);
     if (!error && rights)
         error = range_back_all(vm, address, end, rights);
     if (!error) {
@@ -443,17 +442,15 @@ unsigned vm_beyond_object(struct vm *vm, uint64_t address)
     const struct vm_area *area = area_find(vm, address);
     if (!area || !area->object || !area->rights || arch_space_allows(&vm->space, address, RIGHT_READ))
         return 0;
-    if (area->offset + (address - area->start) >=
-        page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED)))
-        return VM_BEYOND_END;
-    return area->view ? VM_BEYOND_TABLES : VM_BEYOND_COPY;
+    return address < area_object_end(area) ? VM_BEYOND_TABLES : VM_BEYOND_END;
 }
 
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights)
 {
     VM_GUARD(vm);
-    const struct vm_area *area = area_find(vm, address);
-    if (area && area->view)
-        shared_views_update(area->object);
+    struct vm_area *area = area_find(vm, address);
+    if (area && area->object && (area->rights & rights) == rights &&
+        !arch_space_allows(&vm->space, address, rights))
+        area_follow(vm, area, page_down(address));
     return arch_space_allows(&vm->space, address, rights);
 }

@@ -50,6 +50,12 @@ struct vm_area {
     uint64_t gaps[VM_GAPS];   /* the largest gap in its subtree, from an aligned address on */
 };
 
+/* Returns where the tree of an area's view begins in the address space; the area begins above it. */
+static inline uint64_t shared_view_start(const struct vm_area *area)
+{
+    return area->start - area->offset % ARCH_HUGE_PAGE;
+}
+
 struct vm {
     struct spinlock lock;
     struct arch_space space;
@@ -88,9 +94,9 @@ int vm_map(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, un
 
 /* Maps the object's memory from `offset`, a multiple of the page, on, as vm_map; holds a reference to the
  * object while any of it is mapped. Without VM_FIXED it chooses a place where the mapping can link a view
- * (shared_view.h), and shows what the object reaches, whoever changes its size; touching what lies above its
- * end is SIGBUS. A mapping elsewhere, of which a part is changed, or whose rights are changed, shows for good
- * what the object reached then. */
+ * (shared_view.h), and shows what the object reaches, whichever rank changes its size; touching what lies
+ * above its end is SIGBUS. In a mapping elsewhere, of which a part is changed, or whose rights are changed,
+ * what the object has grown by since is mapped when it is touched, and what it is cut by stays mapped. */
 int vm_map_shared(struct vm *vm, uint64_t *address, uint64_t bytes, unsigned rights, unsigned flags,
                   struct shared_memory *object, uint64_t offset, const char *name);
 
@@ -138,15 +144,11 @@ struct vm_sums {
 struct vm_sums vm_sum(struct vm *vm);
 
 /* Returns why nothing backs `address` although an object is mapped there: SIGBUS; 0 else. */
-enum vm_beyond {
-    VM_BEYOND_END = 1, /* the object ends below it */
-    VM_BEYOND_TABLES,  /* there was no memory for its tables when the object grew */
-    VM_BEYOND_COPY,    /* the object has grown since the mapping ceased to follow it */
-};
+enum vm_beyond { VM_BEYOND_END = 1, VM_BEYOND_TABLES /* it reaches there; there is no memory for tables */ };
 unsigned vm_beyond_object(struct vm *vm, uint64_t address);
 
 /* Returns whether a fault was spurious: the program may do now what it tried, because another CPU was
- * changing the address space, this CPU's TLB held old rights, or memory for a view's tables is there again.
+ * changing the address space, this CPU's TLB held old rights, or an object that is mapped there has grown.
  * No locks held. */
 bool vm_fault_is_spurious(struct vm *vm, uint64_t address, unsigned rights);
 

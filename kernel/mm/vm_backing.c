@@ -103,74 +103,55 @@ uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)
 
 #define VIEWS_BASE align_down((ARCH_MMAP_BASE + ARCH_USER_LIMIT) / 2, ARCH_HUGE_PAGE)
 
-/* Returns where the tree of an area's view is linked; the area itself begins above it, as in the tree. */
-static uint64_t view_start(const struct vm_area *area)
-{
-    return area->start - area->offset % ARCH_HUGE_PAGE;
-}
-
-/* Returns the bounds of the spans in which nothing else may be mapped. */
-static struct arch_hole view_spans(const struct vm_area *area)
-{
-    const uint64_t start = view_start(area);
-
-    return (struct arch_hole){ start,
-                               start + align_up(area->end - start, arch_link_span(area->end - start)) };
-}
-
 uint64_t view_place(const struct vm *vm, uint64_t offset, uint64_t bytes)
 {
     const uint64_t into = offset % ARCH_HUGE_PAGE, span = arch_link_span(into + bytes);
-    const uint64_t gap = gap_find(vm, VIEWS_BASE, align_up(into + bytes, span) + span);
+    const uint64_t gap = into + bytes <= span ? gap_find(vm, VIEWS_BASE, 2 * span) : 0;
 
     return gap ? align_up(gap, span) + into : 0;
 }
 
-bool view_link(struct vm *vm, struct vm_area *area)
+uint64_t area_object_end(const struct vm_area *area)
 {
-    const struct arch_hole hole = range_hole(vm, area->start, area->end), spans = view_spans(area);
+    const uint64_t size = page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED));
 
-    if (spans.low % arch_link_span(area->end - spans.low) || hole.low > spans.low || hole.high < spans.high ||
-        spans.high > ARCH_USER_LIMIT)
-        return false;
-    area->view = shared_view_link(area->object, area->offset, area->offset + (area->end - area->start),
-                                  area->rights, vm->pages, vm->cpus, &vm->space, spans.low);
-    vm->views += area->view != NULL;
-    return area->view;
+    return area->start + smaller(area->end - area->start, size > area->offset ? size - area->offset : 0);
 }
 
-void view_unlink(struct vm *vm, struct vm_area *area)
+void view_leave(struct vm *vm, struct vm_area *area)
 {
     if (!area->view)
         return;
-    shared_view_unlink(area->object, area->view, &vm->space, view_start(area));
-    area->view = NULL;
-    vm->views--;
+    shared_view_unlink(vm, area);
+    (void)range_back(vm, area->start, area_object_end(area), area, area->rights); /* or area_follow does it */
 }
 
-int view_leave(struct vm *vm, struct vm_area *area)
+void views_leave_around(struct vm *vm, uint64_t start, uint64_t end)
 {
-    if (!area->view)
-        return 0;
-
-    const uint64_t size = page_up(__atomic_load_n(&area->object->bytes, __ATOMIC_RELAXED));
-    const uint64_t bytes = smaller(area->end - area->start, size > area->offset ? size - area->offset : 0);
-    if (bytes && !page_pool_reserve(vm->pages, tables_bytes_max(area->start, area->start + bytes), 0))
-        return -ENOMEM;
-    view_unlink(vm, area);
-    return range_back(vm, area->start, area->start + bytes, area, area->rights); /* all is reserved */
-}
-
-int views_leave_around(struct vm *vm, uint64_t start, uint64_t end)
-{
-    int error = 0;
-
     if (vm->views == 0)
-        return 0;
-    struct vm_area *below = avl_below(vm->areas, start), *above = avl_above(vm->areas, end);
-    if (below && below->view && view_spans(below).high > start)
-        error = view_leave(vm, below);
-    if (!error && above && above->view && view_spans(above).low < end)
-        error = view_leave(vm, above);
-    return error;
+        return;
+
+    struct vm_area *const areas[] = { avl_below(vm->areas, start), avl_above(vm->areas, end) };
+    for (unsigned i = 0; i < 2; i++) {
+        const uint64_t from = areas[i] ? shared_view_start(areas[i]) : end;
+
+        if (from < end && from + arch_link_span(areas[i]->end - from) > start)
+            view_leave(vm, areas[i]);
+    }
+}
+
+void area_follow(struct vm *vm, struct vm_area *area, uint64_t page)
+{
+    const uint64_t end = area_object_end(area);
+    bool attached = false;
+
+    if (page >= end)
+        return;
+    if (area->view)
+        shared_views_update(area->object);
+    if (!arch_space_allows(&vm->space, page, RIGHT_READ))
+        view_leave(vm, area);
+    const uint64_t run = arch_attached_run(&vm->space, page, end - page, &attached);
+    if (!attached)
+        (void)range_back(vm, page, page + run, area, area->rights); /* the caller looks whether it is there */
 }

@@ -80,20 +80,22 @@ uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end);
 /* Returns the most that tables cost for a range mapped in small pages, if none of them exists yet: bytes. */
 uint64_t tables_bytes_max(uint64_t start, uint64_t end);
 
-/* Returns a place where the part of an object can link a view, in the upper half of what mmap uses, where no
- * other area lies in its spans (arch_link_span); 0: none. */
+/* Returns a place, in the upper half of what mmap uses, for a mapping that links a view; 0: none. Nothing
+ * else is mapped up to the next multiples of arch_link_span. */
 uint64_t view_place(const struct vm *vm, uint64_t offset, uint64_t bytes);
 
-/* Links a view of the object that the area maps. Returns false if its place does not allow it, or there is no
- * view to be had. */
-bool view_link(struct vm *vm, struct vm_area *area);
-void view_unlink(struct vm *vm, struct vm_area *area);
+/* Gives an area that may link a view tables of its own, as far as there is memory. views_leave_around: those
+ * next to a range, if their views' spans reach into it, so that it can be mapped. Before memory is reserved.
+ */
+void view_leave(struct vm *vm, struct vm_area *area);
+void views_leave_around(struct vm *vm, uint64_t start, uint64_t end);
 
-/* Gives an area that may link a view tables of its own. -ENOMEM: it keeps the view. */
-int view_leave(struct vm *vm, struct vm_area *area);
+/* Returns where the object ends that the area maps, or the area, if that ends first. */
+uint64_t area_object_end(const struct vm_area *area);
 
-/* Does so with the areas next to the range whose views' spans reach into it, so that it can be mapped. */
-int views_leave_around(struct vm *vm, uint64_t start, uint64_t end);
+/* Backs a page that is touched, if the area's object reaches it by now: tries a view's tables again, or maps
+ * with tables of its own all up to what is backed. */
+void area_follow(struct vm *vm, struct vm_area *area, uint64_t page);
 
 /* ---- vm.c ---- */
 

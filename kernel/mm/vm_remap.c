@@ -29,8 +29,6 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
     /* 2 to isolate, 1 for the tail, 2 to unmap that again, 1 for the range at its new place. */
     error = areas_reserve(vm, 6);
     if (!error)
-        error = views_leave_around(vm, to, to + new_bytes);
-    if (!error)
         error = range_isolate(vm, from, from + old_bytes);
     if (!error && more)
         error = map_locked(vm, &tail, more, &grown, VM_FIXED | VM_NO_REPLACE);
@@ -68,9 +66,8 @@ static int move_to_target(struct vm *vm, uint64_t from, uint64_t to, uint64_t ol
     /* move_to counts the tables around the end of the moved part twice: one a level. */
     needed = tables_bytes_max(to, end) + 4 * ARCH_PAGE;
     needed += model->rights && !model->object ? new_bytes - keep : 0;
+    views_leave_around(vm, to, end);
     error = areas_reserve(vm, 12);
-    if (!error)
-        error = views_leave_around(vm, to, end); /* move_to finds none, and keeps what is reserved here */
     if (!error)
         error = range_isolate(vm, from, from + old_bytes);
     if (!error)
@@ -127,11 +124,9 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     if (area->view && flags == VM_MAY_MOVE && new_bytes > old_bytes && area->end == start + old_bytes &&
         area->start == start)
         return map_anew(vm, address, old_bytes, new_bytes, &model);
-    int error = view_leave(vm, area);
-    if (error)
-        return error;
+    view_leave(vm, area);
     if (flags & VM_FIXED) {
-        error = move_to_target(vm, start, target, old_bytes, new_bytes, &model);
+        int error = move_to_target(vm, start, target, old_bytes, new_bytes, &model);
         *address = error ? start : target;
         return error;
     }
@@ -148,7 +143,8 @@ int vm_remap(struct vm *vm, uint64_t *address, uint64_t old_bytes, uint64_t new_
     uint64_t to = flags & VM_MAY_MOVE ? gap_find_congruent(vm, start, new_bytes) : 0;
     if (!to)
         return -ENOMEM;
-    error = move_to(vm, start, to, old_bytes, new_bytes, &model);
+    views_leave_around(vm, to, to + new_bytes);
+    int error = move_to(vm, start, to, old_bytes, new_bytes, &model);
     *address = error ? start : to;
     return error;
 }

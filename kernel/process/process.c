@@ -256,15 +256,8 @@ void process_report(unsigned kind, const char *format, ...)
         console_message(line, bytes + 1);
 }
 
-/* Why what a file is mapped for is SIGBUS. */
-static const char *const beyond_texts[] = {
-    [VM_BEYOND_END] = "a file is mapped there that ends before this address",
-    [VM_BEYOND_TABLES] = "a file is mapped there that has grown; the rank that mapped it first had no memory "
-                         "for page tables; give the node more memory",
-    [VM_BEYOND_COPY] =
-        "a file is mapped there that has grown since; a mapping at a fixed address, or changed "
-        "in part, does not follow; map it again",
-};
+#define NO_TABLES \
+    "has grown, but there is no memory for page tables; give the node more memory, or run fewer ranks"
 
 /* Prints what an address is to the program. */
 static void address_describe(struct process *process, uint64_t address)
@@ -281,7 +274,8 @@ static void address_describe(struct process *process, uint64_t address)
     else if (address < ARCH_PAGE)
         detail("  that is a NULL pointer, or near one");
     else if (beyond)
-        detail("  %s", beyond_texts[beyond]);
+        detail("  a file is mapped there that %s",
+               beyond == VM_BEYOND_END ? "ends before this address" : NO_TABLES);
     else if (vm_find(&process->vm, address, &area))
         detail("  that lies in %#lx-%#lx %s%s%s %s", area.start, area.end,
                area.rights & RIGHT_READ ? "r" : "-", area.rights & RIGHT_WRITE ? "w" : "-",
@@ -366,8 +360,9 @@ void trap_user_fault(const struct fault *reported)
         fault.signal = SIGNAL_BUS;
         fault.code = BUS_NO_MEMORY;
     }
-    if (beyond > VM_BEYOND_END) /* no error of the program's */
-        process_report(REPORT_BEYOND_FILE, ": SIGBUS at %#lx: %s", fault.address, beyond_texts[beyond]);
+    if (beyond == VM_BEYOND_TABLES) /* no error of the program's */
+        process_report(REPORT_BEYOND_FILE, ": SIGBUS at %#lx: a file is mapped there that " NO_TABLES,
+                       fault.address);
     if (signal_fault(&fault))
         return;
     process_report(REPORT_END, " ended by %s: %s", signal_name(fault.signal), fault.cause);

@@ -43,7 +43,7 @@ static void put(char *at, char byte)
 static void grows(char *all, const char *again, const char *upper)
 {
     char bytes[4] = "";
-    bool shown = true;
+    volatile bool shown = true;
 
     TRY("an empty file", look(all));
     write_page(0, 'a');

@@ -40,8 +40,8 @@ HOST_TESTS := string format multiboot2 pvh command_line address_option memplan e
               registry lease_table welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
 PPC64_TESTS := device_tree
-ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory shared_view uart machine_check power e1000 nettick \
-               beat_command log_page clock cpu_timers
+ARENA_TESTS := cpu_mask spinlock page_pool vm user_map shared_memory shared_view uart machine_check power \
+               e1000 nettick beat_command log_page clock cpu_timers
 
 string_sources :=
 screen_sources := drivers/screen/screen.c kernel/lib/format.c

@@ -300,6 +300,7 @@ TEST(growth_without_memory_for_tables_succeeds_and_is_tried_again_at_a_fault)
 
     begin();
     uint64_t at = map_object(1, 0, 1 << 16, RIGHT_READ);
+    map_object(1, 0, 1 << 16, RIGHT_READ);
     taken.base = page_pool_allocate_partial(&slices[1], slices[1].free_bytes, &taken.bytes);
     while (page_pool_allocate(&slices[1], ARCH_PAGE, ARCH_PAGE) != PAGE_POOL_NONE)
         continue;
@@ -313,6 +314,29 @@ TEST(growth_without_memory_for_tables_succeeds_and_is_tried_again_at_a_fault)
     page_pool_free(&slices[1], taken.base, taken.bytes);
     CHECK(vm_fault_is_spurious(&vms[1], at, RIGHT_READ));
     CHECK(shows(1, at + 7 * ARCH_PAGE) && !shows(1, at + 8 * ARCH_PAGE));
+}
+
+TEST(rank_with_memory_does_not_suffer_from_one_without)
+{
+    struct memory_range taken;
+    char byte = 'x';
+
+    begin();
+    uint64_t poor = map_object(1, 0, 1 << 16, RIGHT_READ), rich = map_object(0, 0, 1 << 16, RIGHT_READ);
+    while ((taken.base = page_pool_allocate_partial(&slices[1], slices[1].free_bytes, &taken.bytes)) !=
+           PAGE_POOL_NONE)
+        continue;
+    CHECK_EQUAL(shared_memory_write(objects[0], &slices[0], (uint64_t)(uintptr_t)&byte, 1, 7 * ARCH_PAGE), 1);
+    arena_cpu = 1;
+    CHECK(!vm_fault_is_spurious(&vms[1], poor, RIGHT_READ));
+    arena_cpu = 0;
+    CHECK(vm_fault_is_spurious(&vms[0], rich + 5 * ARCH_PAGE, RIGHT_READ));
+    CHECK(shows(0, rich) && shows(0, rich + 7 * ARCH_PAGE) && !shows(0, rich + 8 * ARCH_PAGE));
+    CHECK_EQUAL(shared_memory_write(objects[0], &slices[0], (uint64_t)(uintptr_t)&byte, 1, 9 * ARCH_PAGE), 1);
+    CHECK(!vm_fault_is_spurious(&vms[0], rich + 8 * ARCH_PAGE, BOTH));
+    CHECK(vm_fault_is_spurious(&vms[0], rich + 8 * ARCH_PAGE, RIGHT_READ));
+    CHECK(shows(0, rich + 9 * ARCH_PAGE) &&
+          !vm_fault_is_spurious(&vms[0], rich + 10 * ARCH_PAGE, RIGHT_READ));
 }
 
 TEST(growth_costs_the_same_for_any_number_of_mappings)
@@ -497,6 +521,7 @@ int main(void)
     RUN(mapping_far_beyond_the_end_shows_what_any_rank_adds);
     RUN(cut_is_seen_by_every_mapping_at_once);
     RUN(growth_without_memory_for_tables_succeeds_and_is_tried_again_at_a_fault);
+    RUN(rank_with_memory_does_not_suffer_from_one_without);
     RUN(growth_costs_the_same_for_any_number_of_mappings);
     RUN(whatever_changes_in_part_is_no_longer_shared_and_disturbs_no_other);
     RUN(remapped_mapping_follows_in_its_new_length);

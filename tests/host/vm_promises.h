@@ -129,19 +129,14 @@ void shared_memory_reclaim(void)
 }
 
 /* Views: there are none here; test_shared_view.c has them. */
-struct shared_view *shared_view_link(struct shared_memory *object, uint64_t offset, uint64_t end,
-                                     unsigned rights, struct page_pool *pool, const struct cpu_mask *cpus,
-                                     struct arch_space *space, uint64_t address)
+void shared_view_link(struct vm *of, struct vm_area *area)
 {
-    (void)object, (void)offset, (void)end, (void)rights, (void)pool, (void)cpus, (void)space, (void)address;
-    return NULL;
+    (void)of, (void)area;
 }
 
-void shared_view_unlink(struct shared_memory *object, struct shared_view *view, struct arch_space *space,
-                        uint64_t address)
+void shared_view_unlink(struct vm *of, struct vm_area *area)
 {
-    (void)object, (void)view, (void)space, (void)address;
-    CHECK(false);
+    CHECK(of->views == 0 && area->view == NULL);
 }
 
 void shared_views_update(struct shared_memory *object)

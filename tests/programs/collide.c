@@ -604,7 +604,8 @@ static void memory_make(struct thread *t, unsigned object)
 {
     (void)object;
     if (memory_file < 0)
-        memory_file = memfd_create("collide", 0);
+        memory_file = below(t, 2) ? memfd_create("collide", 0) /* or one that all ranks change */
+                                  : open("/dev/shm/collide", O_RDWR | O_CREAT, 0600);
     ftruncate(memory_file, (off_t)below(t, PAGES) * PAGE);
 }
 

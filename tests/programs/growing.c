@@ -23,6 +23,8 @@
 #define PAGES    600U
 #define CUT_TO   3U
 #define CUT_PAGE 500UL
+/* Tables that are smaller than a page share one, which has room when no page is left. */
+#define HAS_SMALL_TABLES (PAGE > 4096)
 
 static struct shared {
     atomic_uint mapped, pages, seen, is_cut, has_tried, is_full;
@@ -132,7 +134,7 @@ static void full(int file)
     fill();
     atomic_store(&shared->is_full, 1);
     wait_for(&shared->is_cut, 1);
-    IS(touch(map), SIGBUS);
+    IS(touch(map), HAS_SMALL_TABLES ? 0 : SIGBUS);
     IS(touch(map + PAGES * PAGE), SIGBUS); /* above the end */
 }
 

@@ -57,6 +57,9 @@ $(TEST_BUILD)/%.musl: tests/programs/%.c $(TEST_HEADERS) $(MUSL) libc/tacet-cc
 	@echo "  TEST    $@"
 	$(Q)$(TEST_MUSL) $< -o $@
 
+# Its nested functions ask for an executable stack anyway; the linker warns if it is not told.
+$(TEST_BUILD)/nested.glibc: TEST_GLIBC += -Wl,-z,execstack
+
 $(TEST_BUILD)/balance_ranks.musl: $(wildcard apps/balance/*.[ch])
 
 $(TEST_BUILD)/%.musl-pie: tests/programs/%.c $(TEST_HEADERS) $(MUSL) libc/tacet-cc

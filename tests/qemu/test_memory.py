@@ -85,11 +85,14 @@ def test_ranks_that_map_a_file_far_beyond_its_end_see_it_grow_without_a_fault(ta
     assert result.stdout.count(b"broken: 0\n") == 2 and result.stderr == b"", result.explain()
 
 
-def test_a_rank_without_memory_for_the_tables_of_a_file_that_grows_is_told(tacet: Run) -> None:
+def test_a_rank_without_memory_for_the_tables_of_a_file_that_grows_is_told(arch: str, tacet: Run) -> None:
     result = expect_exit(tacet("growing.musl", "full", cpus=2, memory="256M"))
     assert result.stdout.count(b"broken: 0\n") == 2, result.explain()
-    lines = re.findall(r"rank 1 .*: SIGBUS at 0x\w+: .* has grown; .* no memory for page tables", result.console)
-    assert len(lines) == 1 and result.console.count("SIGBUS") == 1, result.explain()
+    lines = re.findall(
+        r"rank 1 .*: SIGBUS at 0x\w+: .* has grown, .* no memory for page tables", result.console
+    )
+    assert len(lines) == (arch == "x86_64"), result.explain()  # POWER's small tables share pages
+    assert result.console.count("SIGBUS") == len(lines), result.explain()
 
 
 def test_nested_functions_run_on_stacks_and_nothing_else_is_written_and_executed(tacet: Run) -> None:
