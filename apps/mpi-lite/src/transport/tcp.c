@@ -16,7 +16,7 @@
  *
  * A rank that may have fewer descriptors than there are ranks of other nodes retires the connection that it
  * used least recently: it shuts it down for sending, and until the other end has done the same, which it does
- * once it has sent what it had, sends that rank nothing and takes nothing from other connections with it. So
+ * once it has sent what it had, sends that rank nothing and takes nothing from newer connections with it. So
  * records stay in order. Then both close it, and the next one to send connects again. Nothing waits in a
  * circle: a spare descriptor is for accepting alone, and a connection retires only if the other end has
  * accepted it, which it says with a record (HEAD_WAKE).
@@ -76,6 +76,7 @@ struct connection {
     int rank;
     bool has_ended;    /* the other end will send nothing more */
     bool is_met;       /* the other end has it, too, and not only its kernel */
+    bool waits;        /* what it brings is later than what still comes on one that retires */
     bool retires;      /* this rank has shut it down for sending, and waits for the other end */
     uint64_t used;     /* `uses` when it last carried something */
     uint32_t events;   /* the events that epoll watches it for */
@@ -135,7 +136,7 @@ static struct connection *connection_make(int fd, int rank)
         return NULL;
     connection->watch = (struct watch){ WATCH_CONNECTION, fd };
     connection->rank = rank;
-    connection->has_ended = connection->is_met = connection->retires = false;
+    connection->has_ended = connection->is_met = connection->waits = connection->retires = false;
     connection->used = ++uses;
     connection->events = 0;
     connection->begin = connection->end = connection->bytes = connection->left = 0;
@@ -363,7 +364,8 @@ static const char *hello_take(struct connection *in)
         return "it claims to be this rank itself";
     in->rank = hello.rank;
     strangers--;
-    if (!outs[in->rank] && !rank_retires(in->rank))
+    in->waits = rank_retires(in->rank);
+    if (!outs[in->rank] && !in->waits)
         outs[in->rank] = in;
     return NULL;
 }
@@ -445,8 +447,9 @@ static void connection_end(struct connection *ended)
         outs[rank] = NULL;
     connection_close(ended);
     for (struct connection *one = connections; one && !rank_retires(rank); one = one->next) {
-        if (one->rank != rank || one->has_ended)
+        if (one->rank != rank || !one->waits)
             continue;
+        one->waits = false;
         if (!outs[rank])
             outs[rank] = one;
         records_take(one);
@@ -503,17 +506,11 @@ static ssize_t in_read(struct connection *in)
     return bytes;
 }
 
-/* Returns whether what a connection brings is later than what still comes on one that retires. */
-static bool in_waits(const struct connection *in)
-{
-    return in->rank >= 0 && !in->retires && rank_retires(in->rank);
-}
-
 static bool in_take(struct connection *in)
 {
     bool took = false;
 
-    for (int i = 0; i < READS && !in_waits(in); i++) {
+    for (int i = 0; i < READS && !in->waits; i++) {
         size_t room = in->left + sizeof(in->data) - in->bytes;
         ssize_t bytes = in_read(in);
 
@@ -527,7 +524,7 @@ static bool in_take(struct connection *in)
             connection_close(in);
             break;
         }
-        if (in->rank >= 0 && !in_waits(in)) {
+        if (in->rank >= 0 && !in->waits) {
             hot = in;
             took = true;
             in->used = ++uses;
