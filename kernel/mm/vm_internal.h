@@ -82,7 +82,7 @@ uint64_t tables_bytes_max(uint64_t start, uint64_t end);
 
 /* ---- vm.c ---- */
 
-/* Returns whether the program may take so many bytes more of its slice. */
+/* Returns whether the program may take another `bytes` of its slice. */
 static inline bool limit_allows(const struct vm *vm, uint64_t bytes)
 {
     const uint64_t used = vm->pages->total_bytes - page_pool_free_bytes(vm->pages);

@@ -56,11 +56,11 @@ bool tree_entry_visible(const struct directory_entry *entry)
 static struct directory_entry *numbered_entry(const struct inode *directory, struct path_span name,
                                               uint32_t *tid)
 {
-    const uint32_t most = 99999999;
+    const uint32_t max = 99999999;
     uint32_t number = 0;
 
     for (const char *c = name.at; c < name.end; c++) {
-        if (*c < '0' || *c > '9' || number > most || (*c == '0' && c == name.at && name.end - c > 1))
+        if (*c < '0' || *c > '9' || number > max || (*c == '0' && c == name.at && name.end - c > 1))
             return NULL;
         number = 10 * number + (uint32_t)(*c - '0');
     }
