@@ -856,13 +856,11 @@ TEST(links_with_operations_lead_where_these_say)
 
 static struct directory_entry *thread_entry;
 
-/* Finds a thread by its number as text, 1 to 9. */
-static struct directory_entry *thread_by_name(const char *name, size_t name_bytes, uint32_t *tid)
+/* Finds a thread by its number, up to 9. */
+static struct directory_entry *thread_by_number(uint32_t number, uint32_t *tid)
 {
-    if (name_bytes != 1 || *name < '1' || *name > '9')
-        return NULL;
-    *tid = (uint32_t)(*name - '0');
-    return thread_entry;
+    *tid = number;
+    return number <= 9 ? thread_entry : NULL;
 }
 
 /* Returns the thread whose file a path leads to; -1 if there is none. */
@@ -877,7 +875,7 @@ static int thread_of(struct inode *directory, uint32_t tid, const char *path)
 
 TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
 {
-    static const struct inode_operations threads = { .find_thread = thread_by_name },
+    static const struct inode_operations threads = { .find_number = thread_by_number },
                                          own = { .follow = follow_link };
 
     begin();
@@ -899,6 +897,11 @@ TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/../5/file"), 5);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/.."), 0);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/10/file"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/0"), 0);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/00"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/03"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3x"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/4294967299"), -1);
     CHECK_EQUAL(thread_of(tree.root, 0, "/own/file"), 4);
     CHECK_EQUAL(thread_of(task, 6, "file"), 6);
     CHECK_EQUAL(thread_of(task, 6, "."), 6);
