@@ -74,14 +74,22 @@ def test_programs_say_the_same_with_many_ranks(program: str) -> None:
     assert ran([MPIRUN, "-n", str(MANY_RANKS), BUILD / "asan" / program]) == with_mpich(program)
 
 
-@pytest.mark.parametrize("spin", ["", "0"], ids=["spinning", "blocking"])
-@pytest.mark.parametrize("program", ["point_to_point", "communicators"])
-def test_programs_say_the_same_with_fewer_descriptors_than_peers(program: str, spin: str) -> None:
+@pytest.mark.parametrize(
+    ("program", "way"),
+    [
+        ("communicators", "usual"),
+        *[
+            pytest.param(program, way, marks=pytest.mark.long)
+            for program, way in (("communicators", "blocking"), ("point_to_point", "usual"))
+        ],
+    ],
+)
+def test_programs_say_the_same_with_fewer_descriptors_than_peers(program: str, way: str) -> None:
     """Each rank is a node of its own; connections are closed and opened again."""
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
     limited = f"ulimit -n {FEW_DESCRIPTORS}; exec {BUILD / 'asan' / program}"
     words = [MPIRUN, "-n", str(MANY_RANKS), "--nodes", str(MANY_RANKS), "sh", "-c", limited]
-    environment = {**os.environ, **({"TACET_MPI_SPIN_US": spin} if spin else {})}
+    environment = {**os.environ, **WAYS[way]}
     done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
     assert (done.returncode, done.stdout) == (0, with_mpich(program)), done.stderr[-4000:]
     told = rf"mpi-lite: a rank may open {FEW_DESCRIPTORS} files .* for {MANY_RANKS - 1} ranks of other nodes"
