@@ -99,7 +99,7 @@ void area_follow(struct vm *vm, struct vm_area *area, uint64_t page);
 
 /* ---- vm.c ---- */
 
-/* Returns whether the program may take so many bytes more of its slice. */
+/* Returns whether the program may take another `bytes` of its slice. */
 static inline bool limit_allows(const struct vm *vm, uint64_t bytes)
 {
     const uint64_t used = vm->pages->total_bytes - page_pool_free_bytes(vm->pages);

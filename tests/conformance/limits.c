@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* limits.c: limits that a program lowers, and what holds from then on. Each test of this folder is a process
- * of its own. */
+/* limits.c: soft limits that a program lowers, what holds from then on, and that they can be raised again. */
 #include "conform.h"
 
 static const struct timespec at_once;
@@ -18,6 +17,15 @@ static long lower(int resource, uint64_t soft)
 
     sys(SYS_prlimit64, 0, resource, NULL, &limit);
     limit.rlim_cur = soft;
+    return sys(SYS_prlimit64, 0, resource, &limit, NULL);
+}
+
+static long raise_again(int resource)
+{
+    struct rlimit limit;
+
+    sys(SYS_prlimit64, 0, resource, NULL, &limit);
+    limit.rlim_cur = resource == RLIMIT_NOFILE ? 1024 : limit.rlim_max;
     return sys(SYS_prlimit64, 0, resource, &limit, NULL);
 }
 
@@ -94,15 +102,18 @@ CONFORM(limits)
     if (!in_tmp())
         return;
     descriptors();
-    lower(RLIMIT_NOFILE, 64);
+    result("RLIMIT_NOFILE again", raise_again(RLIMIT_NOFILE));
     file_bytes();
+    result("RLIMIT_FSIZE again", raise_again(RLIMIT_FSIZE));
     result("RLIMIT_CORE to 0", sys(SYS_prlimit64, 0, RLIMIT_CORE, &zero, NULL));
     result("RLIMIT_CPU to an hour", lower(RLIMIT_CPU, 3600));
+    result("RLIMIT_CPU again", raise_again(RLIMIT_CPU));
     result("RLIMIT_AS to 64 MiB", lower(RLIMIT_AS, 64 << 20));
     result("more than that",
            sys(SYS_mmap, NULL, 100 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     holds("less than that",
           sys(SYS_mmap, NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) > 0);
+    result("RLIMIT_AS again", raise_again(RLIMIT_AS));
     result("soft above hard", sys(SYS_prlimit64, 0, RLIMIT_CORE, &reversed, NULL));
     result("no such limit", sys(SYS_prlimit64, 0, 16, &one, NULL));
 }

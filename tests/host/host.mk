@@ -173,9 +173,9 @@ frames_net := address address_option binding byte_queue connection connection_lo
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c tests/host/stop.c
 ninep_fuzz_sources := $(ninep_sources)
-mpi_records_fuzz_sources := $(addprefix $(MPI_LITE)/,$(addprefix message/,message.c burst.c match.c \
-                            peer_copy.c request.c generalized.c) base/status.c)
-mpi_shared_fuzz_sources := $(mpi_records_fuzz_sources)
+mpi_shared_fuzz_sources := $(addprefix $(MPI_LITE)/,$(addprefix message/,message.c burst.c match.c \
+                           peer_copy.c request.c generalized.c) base/status.c)
+mpi_records_fuzz_sources := $(mpi_shared_fuzz_sources) $(MPI_LITE)/transport/tcp_begin.c
 mpi_windows_fuzz_sources := $(addprefix $(MPI_LITE)/,window/rma_target.c $(addprefix type/,type_wire.c \
                             type_layout.c type_table.c op.c op_kernels.c) base/object.c)
 mpi_launcher_fuzz_sources := $(addprefix $(MPI_LITE)/launch/,pmi_wire.c pmi1.c pmi2.c nodes.c)

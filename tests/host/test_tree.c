@@ -915,6 +915,11 @@ TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3/inner/../.."), 0);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/file"), 0);
     CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/10/file"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/0"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/00"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/03"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/3x"), -1);
+    CHECK_EQUAL(thread_of(tree.root, 0, "/tasks/4294967299"), -1);
     CHECK_EQUAL(thread_of(tree.root, 0, "/own/file"), 4);
     CHECK_EQUAL(thread_of(task, 6, "file"), 6);
     CHECK_EQUAL(thread_of(task, 6, "."), 6);

@@ -20,6 +20,8 @@ MPIRUN = ROOT / "build" / "service" / "tacet-mpirun"
 RANKS = (1, 2, 3, 4, 7)
 #: More than most nodes' ranks; for programs whose time does not grow with the square of the ranks.
 MANY_RANKS = 16
+#: Of a rank: some for its connections, but not one for each.
+FEW_DESCRIPTORS = 12
 #: Types whose elements overlap, with a stride of -1: Open MPI 4.1 handles them as if the stride was 1.
 OPENMPI_STRIDES = r"^type (?:445|463):.*\n"
 #: Ways of messages and of waits.
@@ -70,6 +72,28 @@ def test_each_library_still_says_what_is_recorded(reference: str) -> None:
 def test_programs_say_the_same_with_many_ranks(program: str) -> None:
     made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
     assert ran([MPIRUN, "-n", str(MANY_RANKS), BUILD / "asan" / program]) == with_mpich(program)
+
+
+@pytest.mark.parametrize(
+    ("program", "way"),
+    [
+        ("communicators", "usual"),
+        *[
+            pytest.param(program, way, marks=pytest.mark.long)
+            for program, way in (("communicators", "blocking"), ("point_to_point", "usual"))
+        ],
+    ],
+)
+def test_programs_say_the_same_with_fewer_descriptors_than_peers(program: str, way: str) -> None:
+    """Each rank is a node of its own; connections are closed and opened again."""
+    made(f"build/mpi-lite/programs/asan/{program}", "build/service/tacet-mpirun")
+    limited = f"ulimit -n {FEW_DESCRIPTORS}; exec {BUILD / 'asan' / program}"
+    words = [MPIRUN, "-n", str(MANY_RANKS), "--nodes", str(MANY_RANKS), "sh", "-c", limited]
+    environment = {**os.environ, **WAYS[way]}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=LIMIT_S)
+    assert (done.returncode, done.stdout) == (0, with_mpich(program)), done.stderr[-4000:]
+    told = rf"mpi-lite: a rank may open {FEW_DESCRIPTORS} files .* for {MANY_RANKS - 1} ranks of other nodes"
+    assert re.match(told, done.stderr), done.stderr[-4000:]
 
 
 @pytest.mark.long

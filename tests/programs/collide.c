@@ -939,7 +939,7 @@ static long files_act(struct thread *t)
 
 #define NUMBERS 4000
 
-/* One of fifty numbers, of which few share a page of the table. */
+/* Returns one of fifty numbers, of which few share a page of the table. */
 static int number_of_many(struct thread *t)
 {
     return FIRST_OF_MANY + NUMBERS / 50 * (int)below(t, 50);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * descriptors.c: as many open files as a rank may have; the last costs not more than the first. With an
- * argument: too little memory for so many, which is not the limit's errno.
+ * argument: too little memory for all of them, which is not the limit's errno.
  */
 #define _GNU_SOURCE
 #include "promise.h"

@@ -16,8 +16,10 @@
  *
  * A rank that may have fewer descriptors than there are ranks of other nodes retires the connection that it
  * used least recently: it shuts it down for sending, and until the other end has done the same, which it does
- * once it has sent what it had, sends that rank nothing and takes nothing from other connections with it. So
- * records stay in order. Then both close it, and the next one to send connects again.
+ * once it has sent what it had, sends that rank nothing and takes nothing from newer connections with it. So
+ * records stay in order. Then both close it, and the next one to send connects again. Nothing waits in a
+ * circle: a spare descriptor is for accepting alone, and a connection retires only if the other end has
+ * accepted it, which it says with a record (HEAD_WAKE).
  *
  * If waits block and there are several nodes, a rank sleeps in this epoll, and others of its node wake it by
  * a record (HEAD_WAKE) instead of the futex of shared.c.
@@ -73,6 +75,8 @@ struct connection {
     struct watch watch;
     int rank;
     bool has_ended;    /* the other end will send nothing more */
+    bool is_met;       /* the other end has it, too, and not only its kernel */
+    bool waits;        /* what it brings is later than what still comes on one that retires */
     bool retires;      /* this rank has shut it down for sending, and waits for the other end */
     uint64_t used;     /* `uses` when it last carried something */
     uint32_t events;   /* the events that epoll watches it for */
@@ -87,7 +91,7 @@ struct connection {
 };
 
 static struct watch listener = { WATCH_LISTENER, -1 }, bell = { WATCH_BELL, -1 };
-static int events_fd = -1;
+static int events_fd = -1, spare_fd = -1;
 static struct connection **outs; /* by world rank: the connection on which this rank sends; NULL: none yet */
 static struct connection *connections, *hot;
 static int strangers, strangers_named, retiring;
@@ -132,7 +136,7 @@ static struct connection *connection_make(int fd, int rank)
         return NULL;
     connection->watch = (struct watch){ WATCH_CONNECTION, fd };
     connection->rank = rank;
-    connection->has_ended = connection->retires = false;
+    connection->has_ended = connection->is_met = connection->waits = connection->retires = false;
     connection->used = ++uses;
     connection->events = 0;
     connection->begin = connection->end = connection->bytes = connection->left = 0;
@@ -173,7 +177,7 @@ static void connection_retire(void)
     struct connection *oldest = NULL;
 
     for (struct connection *one = connections; one && !retiring; one = one->next)
-        if (one->rank >= 0 && !one->has_ended && one->begin == one->end && !one->bytes && !one->left &&
+        if (one->is_met && !one->has_ended && one->begin == one->end && !one->bytes && !one->left &&
             (!oldest || one->used < oldest->used))
             oldest = one;
     if (!oldest)
@@ -188,6 +192,16 @@ static void connection_retire(void)
 static bool descriptors_lack(void)
 {
     return errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS;
+}
+
+/* Returns whether there is a spare descriptor; if not, a connection begins to close. */
+static bool spare_keep(void)
+{
+    if (spare_fd < 0)
+        spare_fd = fcntl(listener.fd, F_DUPFD_CLOEXEC, 0);
+    if (spare_fd < 0)
+        connection_retire();
+    return spare_fd >= 0;
 }
 
 /* ---- Sending ---- */
@@ -224,32 +238,15 @@ static bool out_flush(struct connection *out)
     return true;
 }
 
-static int address_of(int rank, struct sockaddr_in *address)
-{
-    char key[64], text[64], *colon;
-
-    snprintf(key, sizeof(key), "tacet-mpi-address-%d", rank);
-    int error = pmi_get(key, text, sizeof(text));
-    if (error)
-        return error;
-    *address = (struct sockaddr_in){ .sin_family = AF_INET };
-    colon = strchr(text, ':');
-    if (colon)
-        *colon = '\0';
-    if (!colon || inet_pton(AF_INET, text, &address->sin_addr) != 1)
-        return mpi_error(MPI_ERR_OTHER, "the launcher has %s=\"%.40s\", which is not ADDRESS:PORT", key,
-                         text);
-    address->sin_port = htons((uint16_t)atoi(colon + 1));
-    return MPI_SUCCESS;
-}
-
 /* Connects; NULL without a descriptor, which a later call has once a connection has retired. */
 static struct connection *out_make(int rank)
 {
     const struct hello hello = { HELLO_MAGIC, secret, mpi_world.rank, mpi_world.size };
     struct sockaddr_in address;
 
-    if (address_of(rank, &address))
+    if (!spare_keep())
+        return NULL;
+    if (tcp_address_of(rank, &address))
         mpi_abort(1, "the launcher has no valid address of rank %d", rank);
     int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     if (fd < 0 && connections && descriptors_lack()) {
@@ -330,11 +327,14 @@ static void listener_take(void)
 {
     int fd = accept4(listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
 
-    if (fd < 0) {
-        if (descriptors_lack())
-            connection_retire();
-        return;
+    if (fd < 0 && descriptors_lack() && spare_fd >= 0) {
+        close(spare_fd);
+        spare_fd = -1;
+        fd = accept4(listener.fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
     }
+    spare_keep();
+    if (fd < 0)
+        return;
     if (strangers == STRANGERS_MAX)
         connection_close(stranger_oldest());
     struct connection *stranger = connection_make(fd, -1);
@@ -364,7 +364,8 @@ static const char *hello_take(struct connection *in)
         return "it claims to be this rank itself";
     in->rank = hello.rank;
     strangers--;
-    if (!outs[in->rank] && !rank_retires(in->rank))
+    in->waits = rank_retires(in->rank);
+    if (!outs[in->rank] && !in->waits)
         outs[in->rank] = in;
     return NULL;
 }
@@ -417,6 +418,8 @@ static void records_take(struct connection *in)
 
 static bool hello_is_good(struct connection *in)
 {
+    const struct record met = { sizeof(met), { .kind = HEAD_WAKE } };
+
     if (in->bytes < sizeof(struct hello))
         return true;
     const char *why = hello_take(in);
@@ -428,6 +431,9 @@ static bool hello_is_good(struct connection *in)
     }
     in->bytes -= sizeof(struct hello);
     memmove(in->data, in->data + sizeof(struct hello), in->bytes);
+    out_keep(in, &met, sizeof(met));
+    if (!out_flush(in))
+        connection_watch(in);
     return true;
 }
 
@@ -441,8 +447,9 @@ static void connection_end(struct connection *ended)
         outs[rank] = NULL;
     connection_close(ended);
     for (struct connection *one = connections; one && !rank_retires(rank); one = one->next) {
-        if (one->rank != rank || one->has_ended)
+        if (one->rank != rank || !one->waits)
             continue;
+        one->waits = false;
         if (!outs[rank])
             outs[rank] = one;
         records_take(one);
@@ -499,17 +506,11 @@ static ssize_t in_read(struct connection *in)
     return bytes;
 }
 
-/* Returns whether what a connection brings is later than what still comes on one that retires. */
-static bool in_waits(const struct connection *in)
-{
-    return in->rank >= 0 && !in->retires && rank_retires(in->rank);
-}
-
 static bool in_take(struct connection *in)
 {
     bool took = false;
 
-    for (int i = 0; i < READS && !in_waits(in); i++) {
+    for (int i = 0; i < READS && !in->waits; i++) {
         size_t room = in->left + sizeof(in->data) - in->bytes;
         ssize_t bytes = in_read(in);
 
@@ -523,10 +524,11 @@ static bool in_take(struct connection *in)
             connection_close(in);
             break;
         }
-        if (in->rank >= 0 && !in_waits(in)) {
+        if (in->rank >= 0 && !in->waits) {
             hot = in;
             took = true;
             in->used = ++uses;
+            in->is_met = true;
             records_take(in);
         }
         if ((size_t)bytes < room)
@@ -677,8 +679,9 @@ static void tcp_end(void)
     free(outs);
     close(listener.fd);
     close(bell.fd);
+    close(spare_fd);
     close(events_fd);
-    listener.fd = bell.fd = events_fd = -1;
+    listener.fd = bell.fd = events_fd = spare_fd = -1;
 }
 
 const struct transport transport_tcp = {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * tcp_begin.c: see tcp_begin.h. Runs in MPI_Init, under the library's lock.
+ * tcp_begin.c: see tcp_begin.h. Runs under the library's lock.
  */
 #include "transport/tcp_begin.h"
 #include "launch/launch.h"
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,25 @@ int tcp_secret_agree(uint64_t *secret)
     if (!error && mpi_world.rank)
         *secret = strtoull(text, NULL, 16);
     return error;
+}
+
+int tcp_address_of(int rank, struct sockaddr_in *address)
+{
+    char key[64], text[64], *colon;
+
+    snprintf(key, sizeof(key), "tacet-mpi-address-%d", rank);
+    int error = pmi_get(key, text, sizeof(text));
+    if (error)
+        return error;
+    *address = (struct sockaddr_in){ .sin_family = AF_INET };
+    colon = strchr(text, ':');
+    if (colon)
+        *colon = '\0';
+    if (!colon || inet_pton(AF_INET, text, &address->sin_addr) != 1)
+        return mpi_error(MPI_ERR_OTHER, "the launcher has %s=\"%.40s\", which is not ADDRESS:PORT", key,
+                         text);
+    address->sin_port = htons((uint16_t)atoi(colon + 1));
+    return MPI_SUCCESS;
 }
 
 void tcp_descriptors_raise(int remote)

@@ -7,9 +7,13 @@
 #define MPI_TCP_BEGIN_H
 
 #include "base/base.h"
+#include <netinet/in.h>
 
 /* Agrees on the job's secret, which rank 0 draws. Returns an MPI error class, with its reason. */
 int tcp_secret_agree(uint64_t *secret);
+
+/* Reads a rank's address from the launcher. Returns an MPI error class, with its reason. */
+int tcp_address_of(int rank, struct sockaddr_in *address);
 
 /* Raises this rank's limit of descriptors as far as it may. Rank 0 says on standard error if that is too low
  * for a connection with each of the `remote` ranks of other nodes. */
