@@ -228,7 +228,7 @@ static err_t initialise(struct netif *interface)
     interface->output = etharp_output;
     interface->linkoutput = frame_send;
     interface->igmp_mac_filter = group_change;
-    interface->mtu = ETHERNET_FRAME_BYTES_MAX - ETHERNET_HEADER_BYTES;
+    interface->mtu = INTERFACE_MTU;
     interface->hwaddr_len = ETHERNET_ADDRESS_BYTES;
     memcpy(interface->hwaddr, network_device->address, ETHERNET_ADDRESS_BYTES);
     interface->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_IGMP;
@@ -262,6 +262,24 @@ struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *desti
     return interface_owns(destination->addr) ? &loopback_interface : NULL;
 }
 
+const ip4_addr_t *network_gateway(const ip4_addr_t *destination)
+{
+    static ip4_addr_t next;
+
+    next.addr = address_next(destination->addr);
+    return next.addr ? &next : NULL;
+}
+
+/* Returns whether frames reach an address of Ethernet, perhaps by a router. */
+static bool is_reachable(const ip4_addr_t *to)
+{
+    const struct netif *interface = &ethernet_interface;
+
+    return ip4_addr_netcmp(to, netif_ip4_addr(interface), netif_ip4_netmask(interface)) ||
+           ip4_addr_islinklocal(to) || ip4_addr_ismulticast(to) || ip4_addr_isbroadcast(to, interface) ||
+           network_gateway(to);
+}
+
 uint32_t interface_source(uint32_t destination)
 {
     const ip4_addr_t address = { destination };
@@ -270,7 +288,7 @@ uint32_t interface_source(uint32_t destination)
     if (interface_owns(destination))
         return destination;
     interface = ip4_route(&address);
-    return interface ? netif_ip4_addr(interface)->addr : 0;
+    return interface && is_reachable(&address) ? netif_ip4_addr(interface)->addr : 0;
 }
 
 const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES])

@@ -148,13 +148,14 @@ int netconsole_configure(const struct command_line *line, struct message *why)
  * it first. */
 static bool hardware_address_find(bool request)
 {
-    const ip4_addr_t address = { receiver }, *found_ip, *hop = &address;
+    ip4_addr_t address = { receiver };
+    const ip4_addr_t *found_ip, *hop = &address;
     struct eth_addr *found;
 
     NETWORK_GUARD();
     if (!ip4_addr_netcmp(&address, netif_ip4_addr(&ethernet_interface),
                          netif_ip4_netmask(&ethernet_interface)))
-        hop = netif_ip4_gw(&ethernet_interface);
+        address.addr = address_next(receiver);
     if (request)
         etharp_query(&ethernet_interface, hop, NULL);
     if (etharp_find_addr(&ethernet_interface, hop, &found, &found_ip) >= 0) {

@@ -17,10 +17,11 @@
 
 #define ROUTE_UP      1
 #define ROUTE_GATEWAY 2
+#define ROUTE_HOST    4
 
 /* ---- /etc ---- */
 
-static char resolv_conf[192], hosts[256], hostname[HOST_NAME_BYTES + 1];
+static char resolv_conf[512], hosts[256], hostname[HOST_NAME_BYTES + 1];
 
 static int file_add(struct tree *tree, const char *path, const char *text, struct message *why)
 {
@@ -41,8 +42,8 @@ static void resolv_conf_write(void)
         if (node_facts.name_servers[i])
             to += format_text(to, (size_t)(end - to), "nameserver %s\n",
                               address_text(node_facts.name_servers[i], text));
-    if (node_facts.domain[0])
-        format_text(to, (size_t)(end - to), "search %s\n", node_facts.domain);
+    if (node_facts.search[0])
+        format_text(to, (size_t)(end - to), "search %s\n", node_facts.search);
 }
 
 static void hosts_write(void)
@@ -76,8 +77,10 @@ static void dev_text(struct file *file)
              counts->sent_frames, 0, interface_send_dropped, 0, 0, 0, 0);
 }
 
-static void route_add(struct file *file, uint32_t net, uint32_t gateway, unsigned flags, uint32_t mask)
+static void route_add(struct file *file, uint32_t net, uint32_t gateway, uint32_t mask)
 {
+    const unsigned flags = ROUTE_UP | (gateway ? ROUTE_GATEWAY : 0U) | (mask == UINT32_MAX ? ROUTE_HOST : 0U);
+
     text_add(file, "eth0\t%08X\t%08X\t%04X\t0\t0\t0\t%08X\t0\t0\t0\n", net, gateway, flags, mask);
 }
 
@@ -89,9 +92,11 @@ static void route_text(struct file *file)
 
     text_add(file, "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n");
     if (address && gateway)
-        route_add(file, 0, gateway, ROUTE_UP | ROUTE_GATEWAY, 0);
+        route_add(file, 0, gateway, 0);
     if (address)
-        route_add(file, address & mask, 0, ROUTE_UP, mask);
+        route_add(file, address & mask, 0, mask);
+    for (unsigned i = 0; address && i < node_facts.route_count; i++)
+        route_add(file, node_facts.routes[i].net, node_facts.routes[i].gateway, node_facts.routes[i].mask);
 }
 
 static void counts_text(struct file *file)

@@ -89,6 +89,7 @@ extern unsigned connection_window;
 #define LWIP_WND_SCALE       1
 #define TCP_RCV_SCALE        7
 #define TCP_SND_BUF          (16 * 1024 * 1024)
+#define TCP_SYNMAXRTX        12 /* kernel/net/stream.c gives up earlier */
 #define TCP_SND_QUEUELEN     0xfff0
 #define TCP_SNDLOWAT         (2 * TCP_MSS)
 #define TCP_QUEUE_OOSEQ      1
@@ -114,6 +115,7 @@ extern unsigned connection_window;
 /* kernel/net/interface.c: own addresses lead to loopback. */
 #define LWIP_HOOK_FILENAME                           "net/lwip_hooks.h"
 #define LWIP_HOOK_IP4_ROUTE_SRC(source, destination) network_ip_route(source, destination)
+#define LWIP_HOOK_ETHARP_GET_GW(interface, destination) network_gateway(destination)
 
 #define LWIP_HOOK_DHCP_APPEND_OPTIONS(interface, dhcp, state, message, type, count) \
     (*(count) = network_dhcp_request((message)->options, *(count)))
