@@ -17,11 +17,11 @@ uint8_t *option_part_add(struct option_parts *parts, unsigned bytes)
     parts->is_too_long |= bytes > sizeof(parts->bytes) - parts->used;
     if (parts->is_too_long)
         return NULL;
-    parts->used = (uint16_t)(parts->used + bytes);
+    parts->used += bytes;
     return place;
 }
 
-unsigned dhcp_routes_read(const struct option_parts *value, struct route *routes, unsigned most)
+unsigned dhcp_routes_read(const struct option_parts *value, struct route *routes, unsigned limit)
 {
     const uint8_t *at = value->bytes, *end = at + value->used;
     unsigned count = 0;
@@ -36,7 +36,7 @@ unsigned dhcp_routes_read(const struct option_parts *value, struct route *routes
         memcpy(&route.gateway, at + octets, sizeof(route.gateway));
         route.net &= route.mask;
         at += octets + sizeof(route.gateway);
-        if (count < most)
+        if (count < limit)
             routes[count++] = route;
     }
     return value->is_too_long ? 0 : count;

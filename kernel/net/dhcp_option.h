@@ -17,7 +17,7 @@ struct route {
 /* The value of an option, which may come in parts that belong together [RFC 3396]. */
 #define OPTION_PARTS_BYTES 512
 struct option_parts {
-    uint16_t used;
+    uint32_t used;
     bool is_too_long; /* then the value is not used */
     uint8_t bytes[OPTION_PARTS_BYTES];
 };
@@ -25,9 +25,9 @@ struct option_parts {
 /* Returns where the next part of `bytes` bytes goes; NULL: there is no room. */
 uint8_t *option_part_add(struct option_parts *parts, unsigned bytes);
 
-/* Reads the classless static routes, the first `most` of them. Returns their count; 0 if the value is
+/* Reads the classless static routes, at most `limit`. Returns their count; 0 if the value is
  * malformed: half of the routes would lead astray. */
-unsigned dhcp_routes_read(const struct option_parts *value, struct route *routes, unsigned most);
+unsigned dhcp_routes_read(const struct option_parts *value, struct route *routes, unsigned limit);
 
 /* Reads a list of domains, compressed as in DNS [RFC 1035 §4.1.4], up to the first that is malformed, or that
  * `text` has no room for; they are separated by blanks. Returns how many there are. */
