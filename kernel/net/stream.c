@@ -86,7 +86,7 @@ static void limit_set(struct stream *stream)
 {
     struct connection *connection = &stream->connection;
     uint64_t ticks = (stream->tcp.user_timeout_ms + TCP_SLOW_INTERVAL - 1ULL) / TCP_SLOW_INTERVAL;
-    const uint64_t connecting = (stream->tcp.syn_count + 1ULL) * SYN_TICKS;
+    const uint64_t connecting = (stream->tcp.syn_count + 1ULL) * SYN_TICKS - 1; /* before lwIP repeats SYN */
 
     if (stream->is_deferred)
         ticks = (uint64_t)stream->tcp.defer_s * 1000 / TCP_SLOW_INTERVAL;

@@ -85,7 +85,12 @@ static int64_t status_once(struct ninep_path *path, struct query *query)
 static int ninep_status(struct mount_call *call, bool follow, struct mount_status *status)
 {
     struct query query = { .call = call, .follow = follow, .status = status };
+    const struct ninep_file *from = (const struct ninep_file *)call->directory; /* its first member */
 
+    if (from && from->is_removed && (!call->path[0] || strcmp(call->path, ".") == 0)) {
+        *status = from->last;
+        return 0;
+    }
     return (int)perform(&query, status_once);
 }
 
