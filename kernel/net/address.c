@@ -157,8 +157,6 @@ static void facts_use(void)
     ethernet_interface.mtu = INTERFACE_MTU;
     if (mtu >= MTU_MIN && mtu < INTERFACE_MTU)
         ethernet_interface.mtu = mtu;
-    if (node_facts.route_count)
-        netif_set_gw(&ethernet_interface, IP4_ADDR_ANY4);
 }
 
 uint32_t address_next(uint32_t destination)
@@ -167,7 +165,7 @@ uint32_t address_next(uint32_t destination)
 
     if (route)
         return route->gateway ? route->gateway : destination;
-    return netif_ip4_gw(&ethernet_interface)->addr;
+    return node_facts.route_count ? 0 : netif_ip4_gw(&ethernet_interface)->addr;
 }
 
 static void lease_begin(const struct dhcp *dhcp)

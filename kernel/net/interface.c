@@ -267,7 +267,11 @@ const ip4_addr_t *network_gateway(const ip4_addr_t *destination)
     static ip4_addr_t next;
 
     next.addr = address_next(destination->addr);
-    return next.addr ? &next : NULL;
+    if (next.addr)
+        return &next;
+    netif_set_gw(&ethernet_interface,
+                 IP4_ADDR_ANY4); /* lwIP would take it; a renewed lease brings it again */
+    return NULL;
 }
 
 /* Returns whether frames reach an address of Ethernet, perhaps by a router. */

@@ -91,7 +91,7 @@ static void route_text(struct file *file)
              gateway = netif_ip4_gw(&ethernet_interface)->addr;
 
     text_add(file, "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n");
-    if (address && gateway)
+    if (address && gateway && !node_facts.route_count)
         route_add(file, 0, gateway, 0);
     if (address)
         route_add(file, address & mask, 0, mask);

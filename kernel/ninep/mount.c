@@ -581,7 +581,7 @@ static void ninep_close(struct mount_file *mount_file)
 {
     struct ninep_file *file = (struct ninep_file *)mount_file; /* the first member */
 
-    if (ninep_name_leave(file))
+    if (ninep_name_leave(file) && !file->session->is_dead)
         name_remove(mount_file->mount, file->path);
     ninep_file_close(mount_file);
 }
