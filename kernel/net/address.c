@@ -161,10 +161,14 @@ static void facts_use(void)
 
 uint32_t address_next(uint32_t destination)
 {
+    const uint32_t mask = netif_ip4_netmask(&ethernet_interface)->addr;
+    const bool is_near = !((destination ^ netif_ip4_addr(&ethernet_interface)->addr) & mask);
     const struct route *route = route_find(node_facts.routes, node_facts.route_count, destination);
 
-    if (route)
+    if (route && !(is_near && address_mask_bits(mask) >= address_mask_bits(route->mask)))
         return route->gateway ? route->gateway : destination;
+    if (is_near || (destination & PP_HTONL(0xffff0000)) == PP_HTONL(0xa9fe0000)) /* or link-local */
+        return destination;
     return node_facts.route_count ? 0 : netif_ip4_gw(&ethernet_interface)->addr;
 }
 

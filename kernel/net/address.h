@@ -31,8 +31,8 @@ struct node_facts {
 };
 extern struct node_facts node_facts;
 
-/* Returns the address to send to first for one that is not in the node's net: that of a route, or else the
- * default gateway; 0 if no way leads there. */
+/* Returns the address of Ethernet to send to for this one: itself, that of a route, or else the router; 0 if
+ * no way leads there. */
 uint32_t address_next(uint32_t destination);
 
 /* Reads `ip=` and `ip_wait=`; `ip=dhcp` is the default. -EINVAL with `why`. */

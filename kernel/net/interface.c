@@ -74,6 +74,29 @@ static err_t frame_send(struct netif *interface, struct pbuf *packet)
     return sent ? ERR_OK : ERR_BUF;
 }
 
+/* Returns the address to which a packet goes on Ethernet: 0 if no way leads to its destination. */
+static ip4_addr_t next_find(const ip4_addr_t *destination)
+{
+    ip4_addr_t next = *destination;
+
+    if (!ip4_addr_ismulticast(&next) && !ip4_addr_isbroadcast(&next, &ethernet_interface))
+        next.addr = address_next(next.addr);
+    return next;
+}
+
+static err_t packet_send(struct netif *interface, struct pbuf *packet, const ip4_addr_t *destination)
+{
+    const ip4_addr_t next = next_find(destination);
+
+    if (!next.addr)
+        return ERR_RTE;
+    if (next.addr == destination->addr && !ip4_addr_ismulticast(&next) &&
+        !ip4_addr_netcmp(&next, netif_ip4_addr(interface), netif_ip4_netmask(interface)) &&
+        !ip4_addr_isbroadcast(&next, interface))
+        return etharp_query(interface, &next, packet); /* on the link, by a route: lwIP knows of none */
+    return etharp_output(interface, packet, &next);
+}
+
 /* ---- Receiving ---- */
 
 /* Returns the IP header of a frame; NULL if it has none. */
@@ -225,7 +248,7 @@ static err_t initialise(struct netif *interface)
 {
     interface->name[0] = 'e';
     interface->name[1] = 't';
-    interface->output = etharp_output;
+    interface->output = packet_send;
     interface->linkoutput = frame_send;
     interface->igmp_mac_filter = group_change;
     interface->mtu = INTERFACE_MTU;
@@ -262,28 +285,6 @@ struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *desti
     return interface_owns(destination->addr) ? &loopback_interface : NULL;
 }
 
-const ip4_addr_t *network_gateway(const ip4_addr_t *destination)
-{
-    static ip4_addr_t next;
-
-    next.addr = address_next(destination->addr);
-    if (next.addr)
-        return &next;
-    netif_set_gw(&ethernet_interface,
-                 IP4_ADDR_ANY4); /* lwIP would take it; a renewed lease brings it again */
-    return NULL;
-}
-
-/* Returns whether frames reach an address of Ethernet, perhaps by a router. */
-static bool is_reachable(const ip4_addr_t *to)
-{
-    const struct netif *interface = &ethernet_interface;
-
-    return ip4_addr_netcmp(to, netif_ip4_addr(interface), netif_ip4_netmask(interface)) ||
-           ip4_addr_islinklocal(to) || ip4_addr_ismulticast(to) || ip4_addr_isbroadcast(to, interface) ||
-           network_gateway(to);
-}
-
 uint32_t interface_source(uint32_t destination)
 {
     const ip4_addr_t address = { destination };
@@ -292,7 +293,7 @@ uint32_t interface_source(uint32_t destination)
     if (interface_owns(destination))
         return destination;
     interface = ip4_route(&address);
-    return interface && is_reachable(&address) ? netif_ip4_addr(interface)->addr : 0;
+    return interface && next_find(&address).addr ? netif_ip4_addr(interface)->addr : 0;
 }
 
 const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES])

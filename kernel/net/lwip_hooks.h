@@ -19,10 +19,6 @@ err_t network_loop_output(struct netif *interface, struct pbuf *packet);
 /* Returns the interface to an address that is in no interface's net; NULL: lwIP chooses. interface.c */
 struct netif *network_ip_route(const ip4_addr_t *source, const ip4_addr_t *destination);
 
-/* Returns the address to send to for one that is in no interface's net; NULL if no way leads there. The
- * result is valid until the next call. interface.c */
-const ip4_addr_t *network_gateway(const ip4_addr_t *destination);
-
 /* Returns the first sequence number of a TCP connection. connection.c */
 uint32_t connection_first_number(uint32_t local, uint16_t local_port, uint32_t remote, uint16_t remote_port);
 

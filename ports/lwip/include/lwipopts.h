@@ -115,7 +115,6 @@ extern unsigned connection_window;
 /* kernel/net/interface.c: own addresses lead to loopback. */
 #define LWIP_HOOK_FILENAME                           "net/lwip_hooks.h"
 #define LWIP_HOOK_IP4_ROUTE_SRC(source, destination) network_ip_route(source, destination)
-#define LWIP_HOOK_ETHARP_GET_GW(interface, destination) network_gateway(destination)
 
 #define LWIP_HOOK_DHCP_APPEND_OPTIONS(interface, dhcp, state, message, type, count) \
     (*(count) = network_dhcp_request((message)->options, *(count)))
