@@ -65,7 +65,7 @@ static bool is_taken(const struct binding_tree *tree, const struct binding *bind
          other && other->port == binding->port; other = at_or_above(tree, other->node.key + 1))
         if (conflicts(tree, other, binding))
             return true;
-    return tree == &tcp_bindings && !binding->reuse && !binding->is_held &&
+    return tree == &tcp_bindings && !binding->reuse && !binding->shares && !binding->is_held &&
            connection_uses_port(binding->port);
 }
 

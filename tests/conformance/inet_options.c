@@ -177,6 +177,29 @@ static void not_shared(void)
     sys(SYS_close, fourth);
 }
 
+/* A listener joins others while they have connections, at any address. */
+static void joining(void)
+{
+    struct sockaddr_in name = { .sin_family = AF_INET };
+    int ends[2], client = (int)sys(SYS_socket, AF_INET, SOCK_STREAM, 0), accepted = -1;
+
+    for (int i = 0; i < 2; i++) {
+        ends[i] = (int)sys(SYS_socket, AF_INET, SOCK_STREAM, 0);
+        option_set(ends[i], SOL_SOCKET, SO_REUSEPORT, 1);
+        result(i ? "joining" : "at any address", sys(SYS_bind, ends[i], &name, sizeof(name)));
+        result(i ? "listening, too" : "listening", sys(SYS_listen, ends[i], 5));
+        if (i)
+            break;
+        name.sin_port = name_of(ends[0]).sin_port;
+        result("a connection", connected(client, ends[0]));
+        accepted = (int)sys(SYS_accept4, ends[0], NULL, NULL, 0);
+    }
+    sys(SYS_close, client);
+    sys(SYS_close, accepted);
+    sys(SYS_close, ends[0]);
+    sys(SYS_close, ends[1]);
+}
+
 static void deferred(void)
 {
     int listener = bound(SOCK_STREAM), client = (int)sys(SYS_socket, AF_INET, SOCK_STREAM, 0), end;
@@ -296,6 +319,7 @@ CONFORM(inet_options)
     shared(SOCK_STREAM);
     shared(SOCK_DGRAM);
     not_shared();
+    joining();
     deferred();
     low_water();
     ancillary();

@@ -8,6 +8,8 @@ import random
 import re
 from pathlib import Path
 
+import network
+import nodes
 import pytest
 from conftest import APPS, Run, expect_exit
 from lan import ARP, IPV4, MAC, OTHER_MAC, Dhcp, Lan, arp, ethernet, ip, ipv4, option, ping, udp
@@ -105,6 +107,27 @@ def test_dhcp_s_routes_servers_names_and_mtu_are_the_node_s_if_they_make_sense(
     shown = [line for line in said if line.startswith(("search", "eth0\t"))]
     assert [line[: len(wanted)] for line, wanted in zip(shown, lines, strict=True)] == lines, said
     assert (", MTU 1400, from 10.9.0.1" in result.console) == (mtu == 1400), result.explain()
+
+
+def test_dnsmasq_s_routes_servers_names_and_mtu_are_the_node_s(tacet: Run, busybox: Path) -> None:
+    with nodes.namespace() as space:
+        more = [
+            "26,1400",
+            "121,10.50.0.0/16,10.99.0.9,0.0.0.0/0,10.99.0.1",
+            "119,cluster.example,sub.cluster.example",
+        ]
+        servers = ",".join(f"10.99.0.{number}" for number in (1, 2, 3))
+        options = [f"--dhcp-option-force={text}" for text in [*more, f"6,{servers}"]]
+        with space.dnsmasq(*network.addresses_of(network.ADDRESS), *options):
+            card = qemu.Network("bridge", "e1000", nodes.MAC, enter=space.enter)
+            files = ["/etc/resolv.conf", "/proc/net/route"]
+            result = expect_exit(tacet(busybox, "cat", *files, network=card, time_limit=120))
+    said = result.stdout.decode()
+    assert [line.split()[-1] for line in said.splitlines()[:3]] == servers.split(","), said
+    assert "search cluster.example sub.cluster.example\n" in said
+    assert re.search(r"^eth0\t0000320A\t0900630A\t0003\t.*\t0000FFFF\t", said, re.M), said
+    assert ", router 10.99.0.1, name server 10.99.0.1" in result.console, result.explain()
+    assert ", MTU 1400, from " in result.console, result.explain()
 
 
 @pytest.mark.parametrize("words", ["nc 10.50.0.1 7", "ping -c 1 10.50.0.1"])
