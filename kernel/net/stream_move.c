@@ -251,7 +251,8 @@ unsigned stream_ready(struct stream *stream)
     bool ended = stream->state == STREAM_ENDED, no_more = stream->peer_ended || stream->receive_shut || ended;
     bool room = (stream->out.bytes <= stream->socket.send_room / 4 * 3 && !unsent_is_enough(stream)) ||
                 stream->send_ended || ended;
-    bool enough = stream->in.bytes > 0 && stream->in.bytes >= stream->socket.low_water;
+    bool enough = stream->in.bytes > 0 &&
+                  stream->in.bytes >= smaller(stream->socket.low_water, stream->socket.receive_room / 2);
     return (enough || no_more ? READY_IN : 0) | (room ? READY_OUT : 0) | (no_more ? READY_PEER_ENDED : 0) |
            (no_more && (stream->send_ended || ended) ? READY_HANG_UP : 0) | (stream->error ? READY_ERROR : 0);
 }
