@@ -55,8 +55,7 @@ static struct ninep_file *owner(struct avl_node *node)
 }
 
 /* Returns a file of this name. The caller holds the lock. */
-static struct ninep_file *find(const struct ninep_session *session,
-                                                         const char *text, const char *name)
+static struct ninep_file *find(const struct ninep_session *session, const char *text, const char *name)
 {
     const uint64_t first = key_of(text, name);
     struct ninep_file *file = owner(avl_above(session->files, first));
@@ -131,8 +130,8 @@ bool ninep_name_is_hidden(const struct ninep_file *directory, const char *name)
 }
 
 /* Replaces the first bytes of a file's name. If there is no room for it, the file is lost. */
-static void name_set(struct ninep_session *session, struct ninep_file *file,
-                                               uint32_t old_bytes, const char *text)
+static void name_set(struct ninep_session *session, struct ninep_file *file, uint32_t old_bytes,
+                     const char *text)
 {
     const uint64_t bytes = strlen(text), rest = file->path_bytes - old_bytes;
 
