@@ -67,6 +67,28 @@ process may set:
 | `SCHED_RR` | as `SCHED_FIFO`, with turns among equal priorities |
 | `SCHED_IDLE` | runs only while no other thread wants the CPU, and interrupts none: its timers are not armed then, and wake-ups send no interrupt |
 
+## Options of sockets
+
+Options are kept and read back as on Linux. Of `SOL_SOCKET`: `SO_REUSEADDR`, `SO_REUSEPORT` (at most 1,024
+sockets; each peer's go to one of them), `SO_BROADCAST`, `SO_KEEPALIVE`, `SO_LINGER`, `SO_RCVTIMEO`,
+`SO_SNDTIMEO`, `SO_RCVBUF`, `SO_SNDBUF`, `SO_RCVLOWAT` (TCP), `SO_PASSCRED`, `SO_TIMESTAMP` and
+`SO_TIMESTAMPNS` (datagrams). Of IP: `IP_TOS`, `IP_TTL`, `IP_FREEBIND`, `IP_BIND_ADDRESS_NO_PORT` (TCP),
+`IP_MTU`; for datagrams `IP_PKTINFO`, `IP_RECVTTL`, `IP_RECVTOS`, `IP_RECVERR`, `IP_HDRINCL` and multicast.
+These are limited, or have no effect:
+
+| option | what it does |
+|---|---|
+| `TCP_NODELAY`, `TCP_CORK`, `TCP_KEEPIDLE`, `TCP_KEEPINTVL`, `TCP_KEEPCNT`, `TCP_USER_TIMEOUT`, `TCP_NOTSENT_LOWAT`, `TCP_WINDOW_CLAMP`, `TCP_DEFER_ACCEPT` | as on Linux, in steps of 100 ms |
+| `TCP_SYNCNT` | one attempt in 3 s, at most 12 |
+| `TCP_LINGER2` | at most 20 s |
+| `TCP_MAXSEG` | limits what is sent |
+| `TCP_CONGESTION` | `reno` is the only one: ENOENT |
+| `IP_MTU_DISCOVER` | DO and PROBE: EMSGSIZE for datagrams above the card's MTU; no packet carries DF |
+| `IP_RECVERR` | errors also without `connect`; no error queue: MSG_ERRQUEUE answers EAGAIN |
+| `SO_PRIORITY`, `SO_MARK`, `SO_DONTROUTE`, `SO_BINDTODEVICE` | nothing: one card, without queues and filters |
+| `SO_BUSY_POLL`, `TCP_QUICKACK` | nothing: each call of the network polls, and acknowledges |
+| `TCP_FASTOPEN`, `TCP_FASTOPEN_CONNECT`, `SO_OOBINLINE`, `IP_RETOPTS` | nothing: no bytes in SYN, no urgent bytes, no options of IP |
+
 ## Without a call: the vDSO
 
 `AT_SYSINFO_EHDR` points to an ELF file with these functions. They do not enter the kernel, except for

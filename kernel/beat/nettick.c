@@ -374,6 +374,7 @@ void nettick_moment(struct nettick_moment *moment)
     moment->local_ns = clock_now_ns();
     moment->global_ns = global_line_at(&conductor_clock.line, moment->local_ns);
     moment->drift = conductor_clock.drift;
+    moment->error_ns = conductor_clock.error_ns;
 }
 
 /* ---- Start ---- */

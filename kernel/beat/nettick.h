@@ -61,7 +61,7 @@ struct nettick_moment {
     uint64_t epoch, sequence;
     uint8_t conductor[BEAT_ADDRESS_BYTES];
     uint64_t local_ns, global_ns;
-    int64_t drift; /* global_clock.h */
+    int64_t drift, error_ns; /* global_clock.h */
 };
 
 void nettick_moment(struct nettick_moment *moment);

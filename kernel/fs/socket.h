@@ -38,10 +38,14 @@ enum socket_option {
     SO_PRIORITY = 12,
     SO_LINGER = 13,
     SO_REUSEPORT = 15,
+    SO_BINDTODEVICE = 25,
     SO_TIMESTAMP = 29,
     SO_ACCEPTCONN = 30,
+    SO_TIMESTAMPNS = 35,
+    SO_MARK = 36,
     SO_PROTOCOL = 38,
     SO_DOMAIN = 39,
+    SO_BUSY_POLL = 46,
 };
 
 enum socket_type { SOCK_STREAM = 1, SOCK_DGRAM = 2, SOCK_RAW = 3, SOCK_SEQPACKET = 5 };
@@ -87,9 +91,9 @@ struct socket_control {
     bool has_credentials;  /* SCM_CREDENTIALS: user and group are root, */
     uint32_t process;      /* this is the pid */
     /* Of AF_INET; received only if the program has set the option: */
-    bool has_time, has_ttl, has_packet_info;
-    uint64_t time_ns; /* SO_TIMESTAMP: when it was received, since 1970 */
-    uint32_t ttl, interface, local_address, header_destination;
+    bool has_time, has_exact_time, has_ttl, has_tos, has_packet_info;
+    uint64_t time_ns; /* SO_TIMESTAMP, SO_TIMESTAMPNS: when it was received, since 1970 */
+    uint32_t ttl, tos, interface, local_address, header_destination;
 };
 
 /* One message that is sent or received, or a part of a stream. */
@@ -126,10 +130,13 @@ struct socket_operations {
 struct socket {
     const struct socket_operations *operations;
     uint16_t family, type, protocol;
-    uint32_t switches; /* a bit for each option of SOL_SOCKET that is on, by its number below 32 */
+    uint64_t switches; /* a bit for each option of SOL_SOCKET that is on, by its number below 64 */
     uint64_t receive_limit_ns, send_limit_ns; /* SO_RCVTIMEO, SO_SNDTIMEO; 0: no limit */
     uint32_t receive_room, send_room;         /* SO_RCVBUF, SO_SNDBUF, as getsockopt answers */
     uint32_t linger_s;                        /* SO_LINGER, if its switch is on */
+    uint32_t low_water;                       /* SO_RCVLOWAT; 0 is 1 */
+    uint32_t priority, mark, busy_poll_us;    /* kept, but nothing depends on them */
+    uint8_t device;                           /* SO_BINDTODEVICE: its index; 0: none */
 };
 
 /* Makes an unused open file a socket. `socket` is the beginning of the family's own structure, all zero; the

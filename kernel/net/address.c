@@ -24,6 +24,9 @@
 #define RENEW_PAUSE_NS (60 * NS_PER_S)
 #define LEASE_FOREVER  UINT32_MAX
 #define OPTION_DOMAIN  15
+#define OPTION_SEARCH  119
+#define OPTION_ROUTES  121
+#define MTU_MIN        576 /* lower ones are mistakes of servers */
 
 struct node_facts node_facts;
 
@@ -35,6 +38,7 @@ static uint64_t renew_ns = UINT64_MAX, expire_ns = UINT64_MAX;
 static uint64_t probe_until_ns; /* 0: no probe */
 static bool taken;              /* another node has answered the probe */
 static struct node_facts offered;
+static struct option_parts offered_routes, offered_search;
 
 int address_configure(const struct command_line *line, struct message *why)
 {
@@ -46,15 +50,17 @@ int address_configure(const struct command_line *line, struct message *why)
 
 static void facts_print(const char *source)
 {
-    char address[ADDRESS_TEXT_BYTES], gateway[ADDRESS_TEXT_BYTES], server[ADDRESS_TEXT_BYTES];
-    uint32_t way = netif_ip4_gw(&ethernet_interface)->addr;
+    char address[ADDRESS_TEXT_BYTES], gateway[ADDRESS_TEXT_BYTES], server[ADDRESS_TEXT_BYTES], mtu[16] = "";
+    uint32_t way = address_next(0);
 
-    kernel_print("network: eth0 has %s/%u%s%s%s%s%s%s, %s\n",
+    if (ethernet_interface.mtu < INTERFACE_MTU)
+        format_text(mtu, sizeof(mtu), ", MTU %u", ethernet_interface.mtu);
+    kernel_print("network: eth0 has %s/%u%s%s%s%s%s%s%s, %s\n",
                  address_text(netif_ip4_addr(&ethernet_interface)->addr, address),
                  address_mask_bits(netif_ip4_netmask(&ethernet_interface)->addr), way ? ", router " : "",
                  way ? address_text(way, gateway) : "", node_facts.name_servers[0] ? ", name server " : "",
                  node_facts.name_servers[0] ? address_text(node_facts.name_servers[0], server) : "",
-                 node_facts.name[0] ? ", name " : "", node_facts.name, source);
+                 node_facts.name[0] ? ", name " : "", node_facts.name, mtu, source);
 }
 
 /* ---- DHCP ---- */
@@ -63,9 +69,12 @@ static void facts_print(const char *source)
  * Returns the message's new length. */
 uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
 {
-    const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN, DHCP_OPTION_NTP };
+    const uint8_t more[] = { DHCP_OPTION_DNS_SERVER, DHCP_OPTION_HOSTNAME, OPTION_DOMAIN, DHCP_OPTION_NTP,
+                             DHCP_OPTION_MTU,        OPTION_SEARCH,        OPTION_ROUTES };
 
     offered = (struct node_facts){ 0 };
+    offered_routes.used = offered_search.used = 0;
+    offered_routes.is_too_long = offered_search.is_too_long = false;
 
     for (unsigned at = 0; at + 2 <= count; at += 2U + options[at + 1])
         if (options[at] == DHCP_OPTION_PARAMETER_REQUEST_LIST && at + 2U + options[at + 1] == count) {
@@ -76,22 +85,12 @@ uint16_t network_dhcp_request(uint8_t *options, uint16_t count)
     return count;
 }
 
-void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,
-                         uint16_t offset)
+/* Keeps a name: a host's, or a domain's. */
+static void name_take(char to[HOST_NAME_BYTES], unsigned bytes, const struct pbuf *packet, uint16_t offset)
 {
     char text[HOST_NAME_BYTES];
-    char *to = number == OPTION_DOMAIN ? offered.domain : NULL;
 
-    if (number == DHCP_OPTION_HOSTNAME)
-        to = offered.name;
-    if (type != DHCP_ACK) /* offers of other servers do not matter */
-        return;
-    if (number == DHCP_OPTION_DNS_SERVER)
-        pbuf_copy_partial(packet, offered.name_servers,
-                          size_16(smaller(bytes & 0xfc, sizeof(offered.name_servers))), offset);
-    if (number == DHCP_OPTION_NTP && bytes >= sizeof(offered.time_server))
-        pbuf_copy_partial(packet, &offered.time_server, sizeof(offered.time_server), offset);
-    if (!to || bytes >= sizeof(text) || pbuf_copy_partial(packet, text, bytes, offset) != bytes)
+    if (bytes >= sizeof(text) || pbuf_copy_partial(packet, text, size_16(bytes), offset) != bytes)
         return;
     while (bytes && text[bytes - 1] == '\0') /* some servers send the NUL */
         bytes--;
@@ -99,6 +98,78 @@ void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const stru
         return;
     memcpy(to, text, bytes);
     to[bytes] = '\0';
+}
+
+static void part_take(struct option_parts *parts, unsigned bytes, const struct pbuf *packet, uint16_t offset)
+{
+    uint8_t *to = option_part_add(parts, bytes);
+
+    if (to && pbuf_copy_partial(packet, to, size_16(bytes), offset) != bytes)
+        parts->is_too_long = true; /* the packet ends within it */
+}
+
+void network_dhcp_option(uint8_t type, uint8_t number, uint8_t bytes, const struct pbuf *packet,
+                         uint16_t offset)
+{
+    if (type != DHCP_ACK) /* offers of other servers do not matter */
+        return;
+    switch (number) {
+    case DHCP_OPTION_HOSTNAME:
+        name_take(offered.name, bytes, packet, offset);
+        break;
+    case OPTION_DOMAIN:
+        name_take(offered.search, bytes, packet, offset);
+        break;
+    case DHCP_OPTION_DNS_SERVER:
+        pbuf_copy_partial(packet, offered.name_servers,
+                          size_16(smaller(bytes & 0xfc, sizeof(offered.name_servers))), offset);
+        break;
+    case DHCP_OPTION_NTP:
+        if (bytes >= sizeof(offered.time_server))
+            pbuf_copy_partial(packet, &offered.time_server, sizeof(offered.time_server), offset);
+        break;
+    case DHCP_OPTION_MTU:
+        if (bytes == sizeof(offered.mtu))
+            pbuf_copy_partial(packet, &offered.mtu, sizeof(offered.mtu), offset);
+        break;
+    case OPTION_SEARCH:
+        part_take(&offered_search, bytes, packet, offset);
+        break;
+    case OPTION_ROUTES:
+        part_take(&offered_routes, bytes, packet, offset);
+        break;
+    default:
+        break;
+    }
+}
+
+/* Makes what came with the lease the node's. Routes replace the router [RFC 3442]: the default one is that of
+ * no bits. */
+static void facts_use(void)
+{
+    const uint16_t mtu = lwip_ntohs(offered.mtu);
+    char search[SEARCH_BYTES];
+
+    offered.route_count = dhcp_routes_read(&offered_routes, offered.routes, ROUTES_MAX);
+    if (dhcp_search_read(&offered_search, search, sizeof(search)))
+        memcpy(offered.search, search, sizeof(search));
+    node_facts = offered;
+    ethernet_interface.mtu = INTERFACE_MTU;
+    if (mtu >= MTU_MIN && mtu < INTERFACE_MTU)
+        ethernet_interface.mtu = mtu;
+}
+
+uint32_t address_next(uint32_t destination)
+{
+    const uint32_t mask = netif_ip4_netmask(&ethernet_interface)->addr;
+    const bool is_near = !((destination ^ netif_ip4_addr(&ethernet_interface)->addr) & mask);
+    const struct route *route = route_find(node_facts.routes, node_facts.route_count, destination);
+
+    if (route && !(is_near && address_mask_bits(mask) >= address_mask_bits(route->mask)))
+        return route->gateway ? route->gateway : destination;
+    if (is_near || (destination & PP_HTONL(0xffff0000)) == PP_HTONL(0xa9fe0000)) /* or link-local */
+        return destination;
+    return node_facts.route_count ? 0 : netif_ip4_gw(&ethernet_interface)->addr;
 }
 
 static void lease_begin(const struct dhcp *dhcp)
@@ -117,7 +188,7 @@ static void lease_begin(const struct dhcp *dhcp)
         renew_ns = now_ns + (renew_s && renew_s < lease_s ? renew_s : lease_s / 2) * NS_PER_S;
         format_text(source, sizeof(source), "from %s for %u s", server, lease_s);
     }
-    node_facts = offered;
+    facts_use();
     facts_print(source);
 }
 

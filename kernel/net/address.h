@@ -11,19 +11,29 @@
 
 #include "lib/command_line.h"
 #include "net/address_option.h"
+#include "net/dhcp_option.h"
 #include <stdbool.h>
 #include <stdint.h>
 
-#define NAME_SERVERS_MAX 2
+#define NAME_SERVERS_MAX 8
+#define ROUTES_MAX       16
+#define SEARCH_BYTES     256
 
 /* What came with the address. */
 struct node_facts {
-    char name[HOST_NAME_BYTES];   /* empty: none */
-    char domain[HOST_NAME_BYTES]; /* empty: none */
+    char name[HOST_NAME_BYTES]; /* empty: none */
+    char search[SEARCH_BYTES];  /* domains, separated by blanks; empty: none */
     uint32_t name_servers[NAME_SERVERS_MAX];
     uint32_t time_server; /* 0: none */
+    uint16_t mtu;         /* 0: the card's */
+    struct route routes[ROUTES_MAX];
+    unsigned route_count;
 };
 extern struct node_facts node_facts;
+
+/* Returns the address of Ethernet to send to for this one: itself, that of a route, or else the router; 0 if
+ * no way leads there. */
+uint32_t address_next(uint32_t destination);
 
 /* Reads `ip=` and `ip_wait=`; `ip=dhcp` is the default. -EINVAL with `why`. */
 int address_configure(const struct command_line *line, struct message *why);

@@ -48,9 +48,9 @@ unsigned address_mask_bits(uint32_t mask)
     return mask ? 32U - (unsigned)__builtin_ctz(__builtin_bswap32(mask)) : 0;
 }
 
-bool host_name_is_valid(const char *name, uint64_t bytes)
+bool domain_is_valid(const char *name, uint64_t bytes)
 {
-    if (bytes == 0 || bytes >= HOST_NAME_BYTES)
+    if (bytes == 0)
         return false;
     for (uint64_t i = 0; i < bytes; i++) {
         char c = name[i];
@@ -60,6 +60,11 @@ bool host_name_is_valid(const char *name, uint64_t bytes)
             return false;
     }
     return true;
+}
+
+bool host_name_is_valid(const char *name, uint64_t bytes)
+{
+    return bytes < HOST_NAME_BYTES && domain_is_valid(name, bytes);
 }
 
 static const char *part_end(const char *text)

@@ -38,7 +38,8 @@ bool address_is_usable(uint32_t address, uint32_t mask);
 /* Returns how many bits of addresses name the net. */
 unsigned address_mask_bits(uint32_t mask);
 
-/* Returns whether a text of `bytes` bytes can be a host's name. */
+/* Returns whether a text of `bytes` bytes can be a domain's name, or a host's, which is shorter. */
+bool domain_is_valid(const char *name, uint64_t bytes);
 bool host_name_is_valid(const char *name, uint64_t bytes);
 
 #endif

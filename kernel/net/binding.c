@@ -6,7 +6,8 @@
  *
  * Ports are shared as on Linux: different addresses of a port may be held at once, but "any" conflicts with
  * each. With SO_REUSEADDR on both sides any two may share, also two datagram sockets (multicast), but not two
- * listeners. [man 7 socket]
+ * listeners. With SO_REUSEPORT on both sides any two may, at most SHARERS_MAX: each peer's connections and
+ * datagrams go to one of them. [man 7 socket]
  */
 #include "lib/errno.h"
 #include "net/connection.h"
@@ -14,9 +15,10 @@
 #include "net/size.h"
 #include <stddef.h>
 
-#define PORT_FIRST 32768 /* of the ports that are chosen, as Linux's ip_local_port_range */
-#define PORT_COUNT 28232
-#define PORT_TRIES 256 /* with one port in twenty free, all of them fail twice in a million */
+#define PORT_FIRST  32768 /* of the ports that are chosen, as Linux's ip_local_port_range */
+#define PORT_COUNT  28232
+#define SHARERS_MAX 1024
+#define PORT_TRIES  256 /* with one port in twenty free, all of them fail twice in a million */
 
 struct binding_tree tcp_bindings, udp_bindings;
 
@@ -37,9 +39,19 @@ struct binding *binding_find(const struct binding_tree *tree, uint32_t address, 
     return binding && binding->node.key == key_of(address, port) ? binding : NULL;
 }
 
-static bool conflicts(const struct binding *with, const struct binding *binding)
+/* Returns whether a binding cannot share with one of those from `with` on. */
+static bool conflicts(const struct binding_tree *tree, const struct binding *with,
+                      const struct binding *binding)
 {
-    return with && !(with->reuse && binding->reuse && !(with->listening && binding->listening));
+    for (unsigned count = 0; with; with = with->same) {
+        const bool listens = tree == &tcp_bindings && with->open;
+
+        if (with == binding || (with->shares && binding->shares && count++ < SHARERS_MAX))
+            continue;
+        if (!with->reuse || !binding->reuse || listens || count++ >= SHARERS_MAX)
+            return true;
+    }
+    return false;
 }
 
 /* Returns whether the port is taken. Only holders of the same address or of "any" can conflict. "Any" itself
@@ -47,13 +59,14 @@ static bool conflicts(const struct binding *with, const struct binding *binding)
 static bool is_taken(const struct binding_tree *tree, const struct binding *binding)
 {
     if (binding->address)
-        return conflicts(binding_find(tree, 0, binding->port), binding) ||
-               conflicts(binding_find(tree, binding->address, binding->port), binding);
+        return conflicts(tree, binding_find(tree, 0, binding->port), binding) ||
+               conflicts(tree, binding_find(tree, binding->address, binding->port), binding);
     for (struct binding *other = at_or_above(tree, key_of(0, binding->port));
          other && other->port == binding->port; other = at_or_above(tree, other->node.key + 1))
-        if (conflicts(other, binding))
+        if (conflicts(tree, other, binding))
             return true;
-    return tree == &tcp_bindings && !binding->reuse && connection_uses_port(binding->port);
+    return tree == &tcp_bindings && !binding->reuse && !binding->shares && !binding->is_held &&
+           connection_uses_port(binding->port);
 }
 
 static void insert(struct binding_tree *tree, struct binding *binding)
@@ -84,6 +97,7 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
         /* A chosen port is shared with no other socket, whatever their options. */
         struct binding alone = *binding;
         alone.reuse = binding->reuse && !any_port;
+        alone.shares = binding->shares && !any_port;
         if (!is_taken(tree, &alone)) {
             insert(tree, binding);
             return 0;
@@ -92,6 +106,30 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
     if (any_port)
         binding->port = 0;
     return -EADDRINUSE;
+}
+
+int binding_open(struct binding_tree *tree, struct binding *binding)
+{
+    binding->open = true;
+    if (is_taken(tree, binding))
+        binding->open = false;
+    return binding->open ? 0 : -EADDRINUSE;
+}
+
+struct binding *binding_choose(struct binding *first, const struct connection_ends *ends)
+{
+    unsigned sharers = 0;
+
+    while (first && !first->open)
+        first = first->same;
+    if (!first || !first->shares)
+        return first;
+    for (const struct binding *binding = first; binding; binding = binding->same)
+        sharers += binding->open && binding->shares;
+    uint64_t place = (connection_key(ends) * 0x9e3779b97f4a7c15ULL >> 32) % sharers;
+    while (!(first->open && first->shares) || place-- > 0)
+        first = first->same;
+    return first;
 }
 
 void binding_release(struct binding_tree *tree, struct binding *binding)

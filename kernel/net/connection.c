@@ -332,15 +332,14 @@ void connection_abort(struct connection *connection)
     connection_leave(connection);
 }
 
-static struct connection *listener_find(uint32_t address, uint16_t port)
+static struct connection *listener_find(const struct connection_ends *ends)
 {
-    struct binding *binding = binding_find(&tcp_bindings, address, port);
+    const uint16_t port = ends->local_port;
+    struct binding *binding = binding_choose(binding_find(&tcp_bindings, ends->local_address, port), ends);
 
-    for (unsigned any = 0; any < 2; any++, binding = binding_find(&tcp_bindings, 0, port))
-        for (; binding; binding = binding->same)
-            if (binding->listening)
-                return LIST_OWNER(binding, connection, port);
-    return NULL;
+    if (!binding)
+        binding = binding_choose(binding_find(&tcp_bindings, 0, port), ends);
+    return binding ? LIST_OWNER(binding, connection, port) : NULL;
 }
 
 /* Handles a segment for a listener. lwIP answers a connection request with a new pcb. */
@@ -377,7 +376,7 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
 static void stray_input(struct pbuf *packet, struct netif *interface, const struct connection_ends *ends)
 {
     const struct tcp_hdr *header = packet->payload;
-    struct connection *listener = listener_find(ends->local_address, ends->local_port);
+    struct connection *listener = listener_find(ends);
     struct wait_record *record = time_wait_find(ends);
 
     if (record && listener && is_request(header) && time_wait_is_past(record, lwip_ntohl(header->seqno))) {

@@ -50,7 +50,8 @@ struct binding {
     uint32_t address; /* 0: any */
     uint16_t port;    /* 0: none, and in no tree */
     bool reuse;       /* SO_REUSEADDR */
-    bool listening;
+    bool shares;      /* SO_REUSEPORT: what comes is spread over those that are open */
+    bool open;        /* takes what comes from any peer: listens; or is a datagram socket without one */
     bool is_held;
 };
 
@@ -63,8 +64,15 @@ struct binding_tree {
 int binding_hold(struct binding_tree *tree, struct binding *binding);
 void binding_release(struct binding_tree *tree, struct binding *binding);
 
+/* Marks a held binding as open. -EADDRINUSE if it cannot share then. */
+int binding_open(struct binding_tree *tree, struct binding *binding);
+
 /* Returns the first of the holders of exactly this address and port; NULL if there is none. */
 struct binding *binding_find(const struct binding_tree *tree, uint32_t address, uint16_t port);
+
+/* Returns, of the holders from `first` on, the one that gets what comes from a peer that none is connected
+ * to: of those that share, one chosen by the peer; else the first that is open; NULL if none is. */
+struct binding *binding_choose(struct binding *first, const struct connection_ends *ends);
 
 /* Walks from one holder of an address and port to the next, even if the caller releases the lock in between:
  * a holder that has gone meanwhile is skipped. The walk begins with what binding_find has found, and lasts
@@ -92,6 +100,8 @@ struct connection_operations {
     /* Hands lwIP bytes to be sent, as far as that is useful now; after them the stream's end. */
     void (*push)(struct connection *connection);
     bool (*is_sending)(const struct connection *connection); /* has bytes unsent or in flight */
+    /* The time has come that `limit_tick` names. It may free the pcb. */
+    void (*late)(struct connection *connection);
     /* Makes the connection end with an error: the node has lost its address. */
     void (*address_lost)(struct connection *connection);
     /* Frees the connection, whose pcb lwIP has freed, if it has no owner. */
@@ -114,6 +124,9 @@ struct connection {
     uint32_t window;              /* bytes that its peer may send before they are read */
     uint32_t number;
     uint32_t tick; /* lwIP's counters of this connection are right up to this tick */
+    bool is_limited;
+    uint32_t limit_tick;   /* if is_limited: when the owner's time limit ends */
+    uint32_t linger_ticks; /* how long the peer may take to end its direction after both were closed here */
 };
 
 /* Sets the account that pays, and whose CPUs the timer interrupts: those of a process, or for NULL, the

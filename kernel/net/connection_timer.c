@@ -21,11 +21,12 @@
 #include "time/timer.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define TICK_NS     (TCP_SLOW_INTERVAL * 1000000ULL)
-#define SERVED_MAX  16 /* connections served by one interrupt */
-#define OWED_MAX    64 /* connections served by one call */
-#define NEVER       UINT32_MAX
-#define DUE_AT(key) ((uint32_t)((key) >> 32))
+#define TICK_NS        (TCP_SLOW_INTERVAL * 1000000ULL)
+#define SERVED_MAX     16 /* connections served by one interrupt */
+#define OWED_MAX       64 /* connections served by one call */
+#define NEVER          UINT32_MAX
+#define FIN_WAIT_TICKS (TCP_FIN_WAIT_TIMEOUT / TCP_SLOW_INTERVAL)
+#define DUE_AT(key)    ((uint32_t)((key) >> 32))
 
 struct rank_timer {
     struct smart_timer timer;
@@ -100,6 +101,17 @@ static void sooner_idle(uint32_t *due, uint32_t now, const struct tcp_pcb *pcb, 
     sooner(due, now, steps > idle ? steps - idle : 1);
 }
 
+static uint32_t until(uint32_t tick, uint32_t now)
+{
+    return (int32_t)(tick - now) > 0 ? tick - now : 0;
+}
+
+/* Returns whether both directions were closed here, and the peer's has not ended. */
+static bool is_closed_half(const struct tcp_pcb *pcb)
+{
+    return pcb->state == FIN_WAIT_2 && pcb->flags & TF_RXCLOSED;
+}
+
 static uint32_t due_tick(const struct connection *connection)
 {
     const struct tcp_pcb *pcb = connection->pcb;
@@ -115,8 +127,10 @@ static uint32_t due_tick(const struct connection *connection)
         sooner(&due, now, 1);
     if (pcb->flags & (TF_CLOSEPEND | TF_NAGLEMEMERR))
         sooner(&due, now, 1);
-    if (pcb->state == FIN_WAIT_2 && pcb->flags & TF_RXCLOSED)
-        sooner_idle(&due, now, pcb, TCP_FIN_WAIT_TIMEOUT / TCP_SLOW_INTERVAL + 1);
+    if (connection->is_limited)
+        sooner(&due, now, until(connection->limit_tick, now));
+    if (is_closed_half(pcb))
+        sooner_idle(&due, now, pcb, smaller(connection->linger_ticks, FIN_WAIT_TICKS) + 1);
     if (pcb->state == SYN_RCVD)
         sooner_idle(&due, now, pcb, TCP_SYN_RCVD_TIMEOUT / TCP_SLOW_INTERVAL + 1);
     if (pcb->state == LAST_ACK)
@@ -189,6 +203,14 @@ static void step(struct connection *connection)
     struct tcp_pcb *pcb = connection->pcb;
 
     connection_enter(connection);
+    if (connection->is_limited && !until(connection->limit_tick, tcp_ticks)) {
+        connection->is_limited = false;
+        connection->operations->late(connection);
+        connection_leave(connection);
+        return;
+    }
+    if (is_closed_half(pcb) && tcp_ticks - pcb->tmr > connection->linger_ticks)
+        pcb->tmr = tcp_ticks - FIN_WAIT_TICKS - 1; /* lwIP gives it up */
     if (pcb->flags & TF_CLOSEPEND) {
         pcb->last_timer = slow_steps++;
         tcp_fasttmr();

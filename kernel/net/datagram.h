@@ -22,7 +22,7 @@
 struct arrival {
     uint32_t address, destination; /* address of its sender; the address that it was sent to */
     uint16_t port;
-    uint8_t ttl, interface;
+    uint8_t ttl, tos, interface;
     uint64_t time_ns; /* since 1970 */
 };
 
@@ -39,14 +39,15 @@ struct membership {
 };
 
 struct datagram_socket {
-    struct socket socket; /* the first member */
+    struct socket socket; /* with `ip` the first members: inet.h */
+    struct ip_options ip;
     struct process *process;
     struct network_account *account;
     struct binding binding; /* UDP's port, or a ping's identifier */
     struct list_link raw;   /* in the list of raw sockets */
     bool connected, header_included, receive_shut, send_shut;
-    bool receives_packet_info, receives_ttl, receives_errors, multicast_loop;
-    uint8_t ttl, tos, multicast_ttl;
+    bool multicast_loop;
+    uint8_t multicast_ttl;
     uint32_t multicast_interface; /* its address; 0: by route */
     uint32_t remote_address;
     uint16_t remote_port;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * datagram_input.c: packets for sockets of datagram.h. Each is found by its port; several are looked at only
- * if they share a port, by SO_REUSEADDR, or are raw. Runs with the network's lock held. [RFC 768; RFC 1122
- * §4.1; man 7 udp, icmp, raw]
+ * if they share a port, by SO_REUSEADDR or SO_REUSEPORT, or are raw. Runs with the network's lock held. [RFC
+ * 768; RFC 1122 §4.1; man 7 udp, icmp, raw]
  */
 #include "fs/file.h"
 #include "net/datagram.h"
@@ -47,6 +47,7 @@ static struct arrival arrival_of(uint16_t port)
         .destination = ip4_current_dest_addr()->addr,
         .port = port,
         .ttl = IPH_TTL(ip4_current_header()),
+        .tos = IPH_TOS(ip4_current_header()),
         .interface = netif_get_index(ip_current_input_netif()),
         .time_ns = (uint64_t)file_wall_clock_ns(),
     };
@@ -81,21 +82,14 @@ static bool is_from_peer(const struct datagram_socket *socket, uint32_t remote, 
     return !socket->connected || (socket->remote_address == remote && socket->remote_port == port);
 }
 
-/* Returns, of the sockets that share a port, the one that is connected to the sender, or else one that is not
- * connected. */
+/* Returns, of the sockets that share a port, the one that is connected to the sender, or else one of those
+ * that are not connected. */
 static struct datagram_socket *choose(struct binding *binding, const struct connection_ends *ends)
 {
-    struct datagram_socket *unconnected = NULL;
-
-    for (; binding; binding = binding->same) {
-        struct datagram_socket *socket = owner(binding);
-
-        if (socket->connected && is_from_peer(socket, ends->remote_address, ends->remote_port))
-            return socket;
-        if (!socket->connected && !unconnected)
-            unconnected = socket;
-    }
-    return unconnected;
+    for (struct binding *other = binding; other; other = other->same)
+        if (!other->open && is_from_peer(owner(other), ends->remote_address, ends->remote_port))
+            return owner(other);
+    return owner(binding_choose(binding, ends));
 }
 
 static struct datagram_socket *receiver_of(const struct connection_ends *ends)
@@ -119,6 +113,16 @@ struct fan {
 
 static struct fan fans[FANS_MAX];
 static uint64_t receivers; /* number of receivers of all fans */
+
+/* Returns whether a socket takes what is sent to an address for many (IP_MULTICAST_ALL). */
+static bool hears(const struct datagram_socket *socket, uint32_t address)
+{
+    bool joined = socket->ip.all_groups || !inet_is_multicast(address);
+
+    for (unsigned i = 0; !joined && i < MEMBERSHIPS_MAX; i++)
+        joined = socket->memberships[i].group == address;
+    return joined;
+}
 
 /* Returns the bit for a rank. Ranks 64 apart share one, and make copies for each other. */
 static uint64_t receiver_bit(const struct process *process)
@@ -176,7 +180,8 @@ bool datagram_deliver_more(void)
         receivers_set();
         return true;
     }
-    if (is_from_peer(socket, fan->arrival.address, fan->arrival.port))
+    if (is_from_peer(socket, fan->arrival.address, fan->arrival.port) &&
+        hears(socket, fan->arrival.destination))
         deliver(socket, fan->packet, UDP_HLEN, fan->arrival);
     return schedule_is_idle() || socket->process == arch_process();
 }
@@ -263,7 +268,7 @@ void datagram_error(const struct connection_ends *ends, int error)
 {
     struct datagram_socket *socket = receiver_of(ends);
 
-    if (!socket || !(socket->connected || socket->receives_errors))
+    if (!socket || !(socket->connected || socket->ip.receives_errors))
         return;
     socket->error = error;
     datagram_changed(socket);

@@ -9,6 +9,7 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/interface.h"
+#include "net/interface_facts.h"
 #include "lwip/def.h"
 
 #define SOCKADDR_BYTES 16 /* sizeof(struct sockaddr_in) */
@@ -75,6 +76,13 @@ bool inet_is_local(uint32_t address)
     return address == 0 || lwip_ntohl(address) >> 24 == 127 || interface_owns(address);
 }
 
+bool inet_may_bind(const struct inet_socket *socket, uint32_t address)
+{
+    return socket->ip.free_bind || inet_is_local(address);
+}
+
+/* ---- Options ---- */
+
 int32_t inet_option_value(const void *value, uint32_t bytes)
 {
     int32_t number;
@@ -100,37 +108,96 @@ int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
     return 0;
 }
 
-static const struct inet_option *option_find(const struct inet_option *table, int level, int option)
+int inet_mtu_answer(bool has_peer, uint32_t peer, void *value, uint32_t *bytes)
 {
-    for (; table->options; table++)
-        if (table->level == level && option >= 0 && option < 64 && table->options & INET_OPTION(option))
+    const struct netif *interface = interface_owns(peer) ? &loopback_interface : &ethernet_interface;
+
+    return has_peer ? inet_option_answer(value, bytes, interface->mtu) : -ENOTCONN;
+}
+
+#define IP_FIELD(name) \
+    sizeof(((struct inet_socket *)NULL)->ip.name), false, offsetof(struct inet_socket, ip.name)
+
+static const struct inet_option ip_options[] = {
+    { LEVEL_IP, IP_TOS, IP_FIELD(tos), 0, 0, 0 },
+    { LEVEL_IP, IP_TTL, IP_FIELD(ttl), 1, 255, 64 },
+    { LEVEL_IP, IP_RETOPTS, IP_FIELD(returns_options), 0, 1, 0 },
+    { LEVEL_IP, IP_PKTINFO, IP_FIELD(receives_packet_info), 0, 1, 0 },
+    { LEVEL_IP, IP_MTU_DISCOVER, IP_FIELD(mtu_discover), 0, 5, 0 },
+    { LEVEL_IP, IP_RECVERR, IP_FIELD(receives_errors), 0, 1, 0 },
+    { LEVEL_IP, IP_RECVTTL, IP_FIELD(receives_ttl), 0, 1, 0 },
+    { LEVEL_IP, IP_RECVTOS, IP_FIELD(receives_tos), 0, 1, 0 },
+    { LEVEL_IP, IP_FREEBIND, IP_FIELD(free_bind), 0, 1, 0 },
+    { LEVEL_IP, IP_BIND_ADDRESS_NO_PORT, IP_FIELD(no_port), 0, 1, 0 },
+    { LEVEL_IP, IP_MULTICAST_ALL, IP_FIELD(all_groups), 0, 1, 0 },
+    { 0 },
+};
+
+static const struct inet_option *option_in(const struct inet_option *table, int level, int option)
+{
+    for (; table->bytes; table++)
+        if (table->level == level && table->option == option)
             return table;
     return NULL;
 }
 
-int inet_option_set(void *socket, const struct inet_option *table, int level, int option, int32_t value)
+static const struct inet_option *option_find(const struct inet_option *table, int level, int option)
+{
+    const struct inet_option *row = option_in(ip_options, level, option);
+
+    return row ? row : option_in(table, level, option);
+}
+
+/* Sets SO_BINDTODEVICE, by name; an empty one is none. */
+static int device_set(struct socket *socket, const char *name, uint32_t bytes)
+{
+    struct interface_facts facts;
+    char text[16] = { 0 };
+
+    memcpy(text, name, smaller(bytes, sizeof(text) - 1));
+    if (text[0] && !interface_facts_named(text, &facts))
+        return -ENODEV;
+    socket->device = text[0] ? (uint8_t)facts.index : 0;
+    return 0;
+}
+
+int inet_option_set(struct inet_socket *socket, const struct inet_option *table, int level, int option,
+                    const void *bytes_of, uint32_t bytes)
 {
     const struct inet_option *row = option_find(table, level, option);
+    int32_t value = inet_option_value(bytes_of, bytes);
 
+    if (level == SOL_SOCKET && option == SO_BINDTODEVICE)
+        return device_set(&socket->socket, bytes_of, bytes);
     if (!row)
         return -ENOPROTOOPT;
     if (value == -1 && row->standard)
         value = row->standard;
-    if (row->high == 1)
+    if (row->high == 1) {
         value = value != 0;
-    else if (row->high && (value < row->low || value > row->high))
-        return -EINVAL;
+    } else if (row->high && (value < row->low || value > row->high)) {
+        if (!row->is_bounded)
+            return -EINVAL;
+        value = value < row->low ? row->low : row->high;
+    }
     memcpy((char *)socket + row->at, &value, row->bytes);
     return 0;
 }
 
-int inet_option_get(const void *socket, const struct inet_option *table, int level, int option, void *value,
-                    uint32_t *bytes)
+int inet_option_get(const struct inet_socket *socket, const struct inet_option *table, int level, int option,
+                    void *value, uint32_t *bytes)
 {
     const struct inet_option *row = option_find(table, level, option);
+    struct interface_facts facts;
     int32_t answer = 0;
 
-    if (!row || row->is_write_only)
+    if (level == SOL_SOCKET && option == SO_BINDTODEVICE) {
+        const char *name = interface_facts(socket->socket.device, &facts) ? facts.name : "";
+        *bytes = (uint32_t)smaller(*bytes, name[0] ? strlen(name) + 1 : 0);
+        memcpy(value, name, *bytes);
+        return 0;
+    }
+    if (!row)
         return -ENOPROTOOPT;
     memcpy(&answer, (const char *)socket + row->at, row->bytes);
     return inet_option_answer(value, bytes, answer);

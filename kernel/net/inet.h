@@ -33,12 +33,30 @@ enum ip_option {
     IP_RECVTOS = 13,
     IP_MTU = 14,
     IP_FREEBIND = 15,
+    IP_BIND_ADDRESS_NO_PORT = 24,
     IP_MULTICAST_IF = 32,
     IP_MULTICAST_TTL = 33,
     IP_MULTICAST_LOOP = 34,
     IP_ADD_MEMBERSHIP = 35,
     IP_DROP_MEMBERSHIP = 36,
     IP_MULTICAST_ALL = 49,
+};
+
+/* Values of IP_MTU_DISCOVER with which no packet may be fragmented. */
+enum { MTU_USUAL = 1, MTU_DO = 2, MTU_PROBE = 3 };
+
+/* Options of level IP that sockets of all kinds keep. */
+struct ip_options {
+    uint8_t ttl, tos, mtu_discover;
+    bool receives_packet_info, receives_ttl, receives_tos, receives_errors, returns_options;
+    bool free_bind, no_port, all_groups;
+};
+#define IP_OPTIONS_INITIAL ((struct ip_options){ .ttl = 64, .mtu_discover = MTU_USUAL, .all_groups = true })
+
+/* How the structures of all sockets of AF_INET begin. */
+struct inet_socket {
+    struct socket socket;
+    struct ip_options ip;
 };
 
 struct command_line;
@@ -70,23 +88,28 @@ void inet_address_write(struct socket_address *name, uint32_t address, uint16_t 
 bool inet_is_local(uint32_t address);
 bool inet_is_multicast(uint32_t address);
 
-/* An option that is a field of the socket's structure, or options that nothing depends on. */
+/* An option that is a field of the socket's structure. */
 struct inet_option {
-    uint16_t level;
-    uint64_t options;   /* INET_OPTION of their numbers, below 64 */
-    uint16_t at, bytes; /* the field; no bytes: nothing is kept, and 0 is read */
-    int32_t low, high;  /* valid values; 0 and 1: a switch, on by any other number; 0 and 0: any number */
-    int32_t standard;   /* what -1 sets; 0: -1 means nothing */
-    bool is_write_only;
+    uint8_t level, option;
+    uint8_t bytes;     /* of the field; 0: the end of a table */
+    bool is_bounded;   /* other values become the nearest valid one, instead of -EINVAL */
+    uint32_t at;       /* offset of the field */
+    int32_t low, high; /* valid values; 0 and 1: a switch, on by any other number; 0 and 0: any number */
+    int32_t standard;  /* what -1 sets; 0: -1 means nothing */
 };
 
-#define INET_OPTION(number) (1ULL << (number))
+/* Returns whether a socket may be bound to an address: one of the node's, or any with IP_FREEBIND. */
+bool inet_may_bind(const struct inet_socket *socket, uint32_t address);
 
-/* Sets an option by a table, which ends with no options; inet_option_get reads one. -ENOPROTOOPT,
- * -EINVAL. */
-int inet_option_set(void *socket, const struct inet_option *table, int level, int option, int32_t value);
-int inet_option_get(const void *socket, const struct inet_option *table, int level, int option, void *value,
-                    uint32_t *bytes);
+/* Sets an option by a table of its kind of socket, or one that all kinds have; inet_option_get reads one.
+ * -ENOPROTOOPT, -EINVAL, -ENODEV. */
+int inet_option_set(struct inet_socket *socket, const struct inet_option *table, int level, int option,
+                    const void *value, uint32_t bytes);
+int inet_option_get(const struct inet_socket *socket, const struct inet_option *table, int level, int option,
+                    void *value, uint32_t *bytes);
+
+/* Answers IP_MTU: the largest packet on the way to the peer; -ENOTCONN without one. */
+int inet_mtu_answer(bool has_peer, uint32_t peer, void *value, uint32_t *bytes);
 
 /* Returns the room for a value of SO_RCVBUF or SO_SNDBUF: twice as much, as on Linux, for its own overhead.
  */

@@ -43,8 +43,9 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
     binding->port = port;
     if (datagram_is_raw(socket))
         return 0;
-    binding->reuse =
-        socket_switch(&socket->socket, SO_REUSEADDR) || socket_switch(&socket->socket, SO_REUSEPORT);
+    binding->reuse = socket_switch(&socket->socket, SO_REUSEADDR);
+    binding->shares = socket_switch(&socket->socket, SO_REUSEPORT);
+    binding->open = !socket->connected;
     int error = binding_hold(tree_of(socket), binding);
     if (error) {
         binding->address = address_before;
@@ -68,7 +69,8 @@ static int datagram_bind(struct file *file, const struct socket_address *name)
 
     if (error)
         return error;
-    bool is_possible = inet_is_local(address) || inet_is_multicast(address) || address == IPADDR_BROADCAST;
+    bool is_possible = inet_may_bind((struct inet_socket *)socket, address) || inet_is_multicast(address) ||
+                       address == IPADDR_BROADCAST;
     NETWORK_GUARD();
     if (socket->binding.is_held)
         return -EINVAL;
@@ -79,6 +81,7 @@ static int disconnect(struct datagram_socket *socket)
 {
     NETWORK_GUARD();
     socket->connected = false;
+    socket->binding.open = true;
     socket->remote_address = socket->remote_port = 0;
     return 0;
 }
@@ -104,6 +107,7 @@ static int datagram_connect(struct file *file, const struct socket_address *name
         socket->remote_address = address;
         socket->remote_port = port;
         socket->connected = true;
+        socket->binding.open = false;
     }
     return error;
 }
@@ -132,6 +136,7 @@ static int datagram_name(struct file *file, bool of_peer, struct socket_address 
 struct way {
     uint32_t from, to;
     uint16_t port;
+    uint8_t ttl, tos;
     bool header_included; /* as when the packet was allocated */
     struct netif *interface;
 };
@@ -154,7 +159,8 @@ static int way_find(const struct datagram_socket *socket, struct way *way)
 
     if (many && socket->multicast_interface)
         from.addr = socket->multicast_interface;
-    way->from = inet_is_multicast(from.addr) ? 0 : from.addr;
+    if (!way->from)
+        way->from = inet_is_multicast(from.addr) ? 0 : from.addr;
     if (!way->from)
         way->from = interface_source(way->to);
     way->interface = many && socket->multicast_interface ? interface_of(socket->multicast_interface)
@@ -207,12 +213,14 @@ static int packet_send(struct datagram_socket *socket, struct pbuf *packet, stru
         udp_header_add(packet, socket, way, sum);
     else if (!datagram_is_raw(socket))
         ping_prepare(packet, socket);
+    if (packet->tot_len + IP_HLEN > way->interface->mtu && way->interface == &ethernet_interface &&
+        (socket->ip.mtu_discover == MTU_DO || socket->ip.mtu_discover == MTU_PROBE))
+        return -EMSGSIZE;
     bool many = inet_is_multicast(way->to);
     if (many && socket->multicast_loop && way->from != lwip_htonl(IPADDR_LOOPBACK))
         packet->flags |= PBUF_FLAG_MCASTLOOP;
-    err_t result = ip4_output_if_src(packet, &from, way->header_included ? LWIP_IP_HDRINCL : &to,
-                                     many ? socket->multicast_ttl : socket->ttl, socket->tos,
-                                     (u8_t)socket->socket.protocol, way->interface);
+    err_t result = ip4_output_if_src(packet, &from, way->header_included ? LWIP_IP_HDRINCL : &to, way->ttl,
+                                     way->tos, (u8_t)socket->socket.protocol, way->interface);
     return result == ERR_RTE ? -ENETUNREACH : 0; /* what does not fit a device's ring is lost, as on a wire */
 }
 
@@ -235,6 +243,25 @@ static int destination_find(const struct datagram_socket *socket, const struct s
     if (way->to == 0)
         way->to = lwip_htonl(IPADDR_LOOPBACK);
     return error;
+}
+
+/* Applies the socket's options, and those of this message alone. The caller holds the lock. */
+static int way_configure(const struct datagram_socket *socket, const struct socket_control *control,
+                         struct way *way)
+{
+    way->ttl = inet_is_multicast(way->to) ? socket->multicast_ttl : socket->ip.ttl;
+    way->tos = socket->ip.tos;
+    if (!control)
+        return 0;
+    if (control->has_ttl)
+        way->ttl = (uint8_t)control->ttl;
+    if (control->has_tos)
+        way->tos = (uint8_t)control->tos;
+    if (control->has_packet_info)
+        way->from = control->local_address;
+    if (control->has_ttl && control->ttl - 1 > 254)
+        return -EINVAL;
+    return way->from && !inet_may_bind((const struct inet_socket *)socket, way->from) ? -EINVAL : 0;
 }
 
 /* Returns the error with which sending ends at once, if any; takes a pending one. The caller holds the
@@ -278,6 +305,8 @@ static int send_begin(struct datagram_socket *socket, const struct socket_messag
     if (!error)
         error = hold_any(socket);
     way->header_included = socket->header_included;
+    if (!error)
+        error = way_configure(socket, message->control, way);
     if (!error && !(*packet = packet_allocate(socket, bytes, way->header_included)))
         error = -ENOBUFS;
     return error;
@@ -345,10 +374,13 @@ static void describe(const struct datagram_socket *socket, const struct datagram
     if (!control)
         return;
     control->has_time = socket_switch(&socket->socket, SO_TIMESTAMP);
+    control->has_exact_time = socket_switch(&socket->socket, SO_TIMESTAMPNS);
     control->time_ns = datagram->arrival.time_ns;
-    control->has_ttl = socket->receives_ttl;
+    control->has_ttl = socket->ip.receives_ttl;
     control->ttl = datagram->arrival.ttl;
-    control->has_packet_info = socket->receives_packet_info;
+    control->has_tos = socket->ip.receives_tos;
+    control->tos = datagram->arrival.tos;
+    control->has_packet_info = socket->ip.receives_packet_info;
     control->interface = datagram->arrival.interface;
     control->local_address = control->header_destination = datagram->arrival.destination;
 }
@@ -500,7 +532,7 @@ int inet_datagram_create(struct file *file, int type, int protocol)
     socket->process = arch_process();
     socket->account = account;
     socket->socket.receive_room = socket->socket.send_room = DATAGRAM_ROOM_DEFAULT;
-    socket->ttl = 64;
+    socket->ip = IP_OPTIONS_INITIAL;
     socket->multicast_ttl = 1;
     socket->multicast_loop = true;
     socket->header_included = is_raw && protocol == PROTOCOL_RAW;

@@ -120,26 +120,19 @@ static int multicast_interface_set(struct datagram_socket *socket, const void *v
     return 0;
 }
 
-#define FIELD(name) offsetof(struct datagram_socket, name), sizeof(((struct datagram_socket *)NULL)->name)
+#define FIELD(name) \
+    sizeof(((struct datagram_socket *)NULL)->name), false, offsetof(struct datagram_socket, name)
 
 static const struct inet_option options[] = {
-    { LEVEL_IP, INET_OPTION(IP_TOS), FIELD(tos), 0, 0, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_TTL), FIELD(ttl), 1, 255, 64, false },
-    { LEVEL_IP, INET_OPTION(IP_MULTICAST_TTL), FIELD(multicast_ttl), 0, 255, 1, false },
-    { LEVEL_IP, INET_OPTION(IP_MULTICAST_LOOP), FIELD(multicast_loop), 0, 1, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_MULTICAST_IF), FIELD(multicast_interface), 0, 0, 0,
-      false }, /* only for reading */
-    { LEVEL_IP, INET_OPTION(IP_PKTINFO), FIELD(receives_packet_info), 0, 1, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_RECVTTL), FIELD(receives_ttl), 0, 1, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_RECVERR), FIELD(receives_errors), 0, 1, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_HDRINCL), FIELD(header_included), 0, 1, 0, false },
-    { LEVEL_RAW, INET_OPTION(ICMP_FILTER), FIELD(icmp_filter), 0, 0, 0, false },
-    { .level = LEVEL_IP,
-      .options = INET_OPTION(IP_MTU_DISCOVER) | INET_OPTION(IP_RECVTOS) | INET_OPTION(IP_RETOPTS) |
-                 INET_OPTION(IP_FREEBIND) | INET_OPTION(IP_MULTICAST_ALL),
-      .is_write_only = true },
-    { .options = 0 },
+    { LEVEL_IP, IP_MULTICAST_TTL, FIELD(multicast_ttl), 0, 255, 1 },
+    { LEVEL_IP, IP_MULTICAST_LOOP, FIELD(multicast_loop), 0, 1, 0 },
+    { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0 }, /* only for reading */
+    { LEVEL_IP, IP_HDRINCL, FIELD(header_included), 0, 1, 0 },
+    { LEVEL_RAW, ICMP_FILTER, FIELD(icmp_filter), 0, 0, 0 },
+    { 0 },
 };
+
+_Static_assert(offsetof(struct datagram_socket, ip) == offsetof(struct inet_socket, ip), "inet.h");
 
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
@@ -156,7 +149,7 @@ int datagram_option_set(struct file *file, int level, int option, const void *va
         socket->socket.receive_room = inet_option_room(number, DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX);
         return 0;
     }
-    return inet_option_set(socket, options, level, option, number);
+    return inet_option_set((struct inet_socket *)socket, options, level, option, value, bytes);
 }
 
 int datagram_option_get(struct file *file, int level, int option, void *value, uint32_t *bytes)
@@ -172,6 +165,6 @@ int datagram_option_get(struct file *file, int level, int option, void *value, u
     if (level != LEVEL_IP && level != SOL_SOCKET)
         return -EOPNOTSUPP;
     if (level == LEVEL_IP && option == IP_MTU)
-        return socket->connected ? inet_option_answer(value, bytes, 1500) : -ENOTCONN;
-    return inet_option_get(socket, options, level, option, value, bytes);
+        return inet_mtu_answer(socket->connected, socket->remote_address, value, bytes);
+    return inet_option_get((const struct inet_socket *)socket, options, level, option, value, bytes);
 }

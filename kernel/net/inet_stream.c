@@ -20,6 +20,12 @@
 #include "lwip/priv/tcp_priv.h"
 
 #define TCP_INFO_BYTES 104 /* Linux's struct tcp_info, up to the last field that is known here */
+#define SEGMENT_MIN    88
+#define WINDOW_MIN     1152
+#define DEFER_MAX_S    127
+#define UNSEGMENTED    536 /* TCP_MAXSEG without a connection */
+
+static const char congestion[16] = "reno"; /* lwIP's, as far as programs can tell */
 
 /* Linux's options of level TCP. */
 enum tcp_option {
@@ -39,6 +45,7 @@ enum tcp_option {
     OPTION_USER_TIMEOUT = 18,
     OPTION_FASTOPEN = 23,
     OPTION_NOTSENT_LOWAT = 25,
+    OPTION_FASTOPEN_CONNECT = 30,
 };
 
 static void socket_make(struct file *file, struct stream *stream);
@@ -59,12 +66,14 @@ static int stream_bind(struct file *file, const struct socket_address *name)
     stream_attempt_clear(stream);
     if (stream->state != STREAM_CLOSED || binding->is_held)
         return -EINVAL;
-    if (!inet_is_local(address))
+    if (!inet_may_bind((struct inet_socket *)stream, address))
         return -EADDRNOTAVAIL;
     binding->address = address;
     binding->port = port;
     binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
-    error = binding_hold(&tcp_bindings, binding);
+    binding->shares = socket_switch(socket_of(file), SO_REUSEPORT);
+    if (port || !stream->ip.no_port) /* else connect chooses the port */
+        error = binding_hold(&tcp_bindings, binding);
     if (error)
         binding->address = binding->port = 0;
     return error;
@@ -193,9 +202,8 @@ static int stream_accept_call(struct file *file, struct file *accepted, struct s
 
 /* ---- Bytes ---- */
 
-/* Moves what the message's vector has, and waits as often as the call may: for all of it if `whole`, else for
- * the first bytes. */
-static int64_t bytes_move(struct file *file, struct socket_message *message, bool write, bool whole)
+/* Moves what the message's vector has, and waits as often as the call may: for `target` bytes of it. */
+static int64_t bytes_move(struct file *file, struct socket_message *message, bool write, uint64_t target)
 {
     struct stream *stream = file->object;
     struct stream_bytes bytes = { .vector = message->vector };
@@ -207,7 +215,7 @@ static int64_t bytes_move(struct file *file, struct socket_message *message, boo
                        : stream_receive(stream, &bytes, message->vector->left, message->flags & MSG_PEEK);
         if (result >= 0) {
             done += (uint64_t)result;
-            if (!whole || message->vector->left == 0 || (result == 0 && !write))
+            if (done >= target || message->vector->left == 0 || (result == 0 && !write))
                 return (int64_t)done;
             result = 0;
         } else if (result == -EAGAIN && !socket_nonblocking(file, message->flags)) {
@@ -221,11 +229,13 @@ static int64_t bytes_move(struct file *file, struct socket_message *message, boo
 
 static int64_t stream_send_call(struct file *file, struct socket_message *message)
 {
-    return bytes_move(file, message, true, true);
+    return bytes_move(file, message, true, UINT64_MAX);
 }
 
 static int64_t stream_receive_call(struct file *file, struct socket_message *message)
 {
+    uint64_t target = socket_of(file)->low_water;
+
     if (message->flags & MSG_OOB)
         return -EINVAL;
     if (message->address)
@@ -234,7 +244,11 @@ static int64_t stream_receive_call(struct file *file, struct socket_message *mes
         return 0;
     if (((struct stream *)file->object)->in.bytes == 0)
         network_poll();
-    return bytes_move(file, message, false, (message->flags & MSG_WAITALL) && !(message->flags & MSG_PEEK));
+    if (message->flags & MSG_PEEK)
+        target = 0;
+    else if (message->flags & MSG_WAITALL)
+        target = UINT64_MAX;
+    return bytes_move(file, message, false, target);
 }
 
 static int stream_shutdown_call(struct file *file, bool receiving, bool sending)
@@ -262,33 +276,58 @@ void inet_stream_say(struct file *file, const char *line, size_t bytes, bool end
 
 /* ---- Options ---- */
 
-#define FIELD(name) offsetof(struct stream, name), sizeof(((struct stream *)NULL)->name)
+#define FIELD(name)   sizeof(((struct stream *)NULL)->tcp.name), false, offsetof(struct stream, tcp.name)
+#define BOUNDED(name) sizeof(((struct stream *)NULL)->tcp.name), true, offsetof(struct stream, tcp.name)
 
 static const struct inet_option options[] = {
-    { LEVEL_TCP, INET_OPTION(OPTION_NODELAY), FIELD(no_delay), 0, 1, 0, false },
-    { LEVEL_TCP, INET_OPTION(OPTION_CORK), FIELD(corked), 0, 1, 0, false },
-    { LEVEL_TCP, INET_OPTION(OPTION_KEEPIDLE), FIELD(keep_idle_s), 1, 32767, 0, false },
-    { LEVEL_TCP, INET_OPTION(OPTION_KEEPINTVL), FIELD(keep_interval_s), 1, 32767, 0, false },
-    { LEVEL_TCP, INET_OPTION(OPTION_KEEPCNT), FIELD(keep_count), 1, 127, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_TOS), FIELD(type_of_service), 0, 0, 0, false },
-    { LEVEL_IP, INET_OPTION(IP_TTL), FIELD(time_to_live), 1, 255, TCP_TTL, false },
-    /* Read as the socket's switch. */
-    { SOL_SOCKET, INET_OPTION(SO_KEEPALIVE), FIELD(keep_alive), 0, 1, 0, true },
-    /* Hints, on which nothing depends here. */
-    { .level = LEVEL_TCP,
-      .options = INET_OPTION(OPTION_SYNCNT) | INET_OPTION(OPTION_DEFER_ACCEPT) |
-                 INET_OPTION(OPTION_QUICKACK) | INET_OPTION(OPTION_USER_TIMEOUT) |
-                 INET_OPTION(OPTION_FASTOPEN) },
-    { .level = LEVEL_TCP,
-      .options = INET_OPTION(OPTION_MAXSEG) | INET_OPTION(OPTION_LINGER2) | INET_OPTION(OPTION_WINDOW_CLAMP) |
-                 INET_OPTION(OPTION_CONGESTION) | INET_OPTION(OPTION_NOTSENT_LOWAT),
-      .is_write_only = true },
-    { .level = LEVEL_IP,
-      .options = INET_OPTION(IP_RECVERR) | INET_OPTION(IP_MTU_DISCOVER) | INET_OPTION(IP_RECVTTL) |
-                 INET_OPTION(IP_RECVTOS) | INET_OPTION(IP_PKTINFO) | INET_OPTION(IP_FREEBIND),
-      .is_write_only = true },
-    { .options = 0 },
+    { LEVEL_TCP, OPTION_NODELAY, FIELD(no_delay), 0, 1, 0 },
+    { LEVEL_TCP, OPTION_CORK, FIELD(corked), 0, 1, 0 },
+    { LEVEL_TCP, OPTION_KEEPIDLE, FIELD(keep_idle_s), 1, 32767, 0 },
+    { LEVEL_TCP, OPTION_KEEPINTVL, FIELD(keep_interval_s), 1, 32767, 0 },
+    { LEVEL_TCP, OPTION_KEEPCNT, FIELD(keep_count), 1, 127, 0 },
+    { LEVEL_TCP, OPTION_SYNCNT, FIELD(syn_count), 1, 127, 0 },
+    { LEVEL_TCP, OPTION_LINGER2, BOUNDED(linger_s), -1, 120, 0 },
+    { LEVEL_TCP, OPTION_WINDOW_CLAMP, BOUNDED(window_clamp), WINDOW_MIN, INT32_MAX, 0 },
+    { LEVEL_TCP, OPTION_QUICKACK, FIELD(acknowledges_at_once), 0, 1, 0 },
+    { LEVEL_TCP, OPTION_USER_TIMEOUT, FIELD(user_timeout_ms), 0, INT32_MAX, 0 },
+    { LEVEL_TCP, OPTION_FASTOPEN, FIELD(fast_queued), 0, INT32_MAX, 0 },
+    { LEVEL_TCP, OPTION_FASTOPEN_CONNECT, FIELD(connects_fast), 0, 1, 0 },
+    { LEVEL_TCP, OPTION_NOTSENT_LOWAT, FIELD(unsent_low), 0, 0, 0 },
+    { 0 },
 };
+
+/* Returns the time that Linux makes of TCP_DEFER_ACCEPT's: that of a whole number of repeated answers. */
+static int32_t defer_time(int32_t seconds)
+{
+    int32_t time = 0;
+
+    while (time < seconds && time < DEFER_MAX_S)
+        time = 2 * time + 1;
+    return time;
+}
+
+static int tcp_option_set(struct stream *stream, int option, const void *value, uint32_t bytes)
+{
+    const int32_t number = inet_option_value(value, bytes);
+
+    if (option == OPTION_CONGESTION)
+        return bytes >= 4 && memcmp(value, congestion, 4) == 0 && (bytes == 4 || !((const char *)value)[4])
+                   ? 0
+                   : -ENOENT;
+    if (bytes < sizeof(number))
+        return -EINVAL;
+    if (option == OPTION_MAXSEG) {
+        if (number && (number < SEGMENT_MIN || number > INT16_MAX))
+            return -EINVAL;
+        stream->tcp.segment_max = (uint32_t)number;
+        return 0;
+    }
+    if (option == OPTION_DEFER_ACCEPT) {
+        stream->tcp.defer_s = defer_time(number);
+        return 0;
+    }
+    return inet_option_set((struct inet_socket *)stream, options, LEVEL_TCP, option, value, bytes);
+}
 
 static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
@@ -296,17 +335,16 @@ static int stream_option_set(struct file *file, int level, int option, const voi
     int32_t number = inet_option_value(value, bytes);
     int error = 0;
 
-    if (level == LEVEL_TCP && bytes < sizeof(number))
-        return -EINVAL;
     NETWORK_GUARD();
-    if (level == SOL_SOCKET && option == SO_RCVBUF)
+    if (level == LEVEL_TCP)
+        error = tcp_option_set(stream, option, value, bytes);
+    else if (level == SOL_SOCKET && option == SO_RCVBUF)
         stream->socket.receive_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
     else if (level == SOL_SOCKET && option == SO_SNDBUF)
         stream->socket.send_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
     else
-        error = inet_option_set(stream, options, level, option, number);
-    if (!error)
-        stream_configure(stream);
+        error = inet_option_set((struct inet_socket *)stream, options, level, option, value, bytes);
+    stream_configure(stream); /* also for what the caller has set */
     return error;
 }
 
@@ -330,6 +368,9 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
         info.words[2] = (uint32_t)pcb->rto * 100000;
         info.words[4] = info.words[5] = pcb->mss;
         info.words[6] = pcb->mss ? (pcb->snd_nxt - pcb->lastack + pcb->mss - 1) / pcb->mss : 0;
+        info.words[15] = pcb->mss + IP_HLEN + TCP_HLEN;              /* tcpi_pmtu */
+        info.words[16] = info.words[24] = stream->connection.window; /* of the receiver */
+        info.words[19] = pcb->mss ? (uint32_t)(pcb->ssthresh / pcb->mss) : 0;
         info.words[17] = (uint32_t)(pcb->sa >> 3) * 100000;
         info.words[20] = pcb->mss ? pcb->cwnd / pcb->mss : 0;
     }
@@ -340,12 +381,16 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
 
 static int tcp_option_get(const struct stream *stream, int option, void *value, uint32_t *bytes)
 {
-    static const char congestion[16] = "reno";
     const struct tcp_pcb *pcb = stream->connection.pcb;
 
     switch (option) {
     case OPTION_MAXSEG:
-        return inet_option_answer(value, bytes, pcb && pcb->state != LISTEN ? pcb->mss : 536);
+        if (pcb && pcb->state != LISTEN)
+            return inet_option_answer(value, bytes, pcb->mss);
+        return inet_option_answer(value, bytes,
+                                  stream->tcp.segment_max ? (int32_t)stream->tcp.segment_max : UNSEGMENTED);
+    case OPTION_DEFER_ACCEPT:
+        return inet_option_answer(value, bytes, stream->tcp.defer_s);
     case OPTION_INFO:
         return info_get(stream, value, bytes);
     case OPTION_CONGESTION:
@@ -353,7 +398,7 @@ static int tcp_option_get(const struct stream *stream, int option, void *value, 
         memcpy(value, congestion, *bytes);
         return 0;
     default:
-        return inet_option_get(stream, options, LEVEL_TCP, option, value, bytes);
+        return inet_option_get((const struct inet_socket *)stream, options, LEVEL_TCP, option, value, bytes);
     }
 }
 
@@ -370,7 +415,10 @@ static int stream_option_get(struct file *file, int level, int option, void *val
         return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
     if (level != LEVEL_IP && level != SOL_SOCKET)
         return -EOPNOTSUPP;
-    return inet_option_get(stream, options, level, option, value, bytes);
+    if (level == LEVEL_IP && option == IP_MTU)
+        return inet_mtu_answer(stream->state == STREAM_OPEN, stream->connection.ends.remote_address, value,
+                               bytes);
+    return inet_option_get((const struct inet_socket *)stream, options, level, option, value, bytes);
 }
 
 static int64_t stream_queued(struct file *file, bool unsent)

@@ -74,6 +74,29 @@ static err_t frame_send(struct netif *interface, struct pbuf *packet)
     return sent ? ERR_OK : ERR_BUF;
 }
 
+/* Returns the address to which a packet goes on Ethernet: 0 if no way leads to its destination. */
+static ip4_addr_t next_find(const ip4_addr_t *destination)
+{
+    ip4_addr_t next = *destination;
+
+    if (!ip4_addr_ismulticast(&next) && !ip4_addr_isbroadcast(&next, &ethernet_interface))
+        next.addr = address_next(next.addr);
+    return next;
+}
+
+static err_t packet_send(struct netif *interface, struct pbuf *packet, const ip4_addr_t *destination)
+{
+    const ip4_addr_t next = next_find(destination);
+
+    if (!next.addr)
+        return ERR_RTE;
+    if (next.addr == destination->addr && !ip4_addr_ismulticast(&next) &&
+        !ip4_addr_netcmp(&next, netif_ip4_addr(interface), netif_ip4_netmask(interface)) &&
+        !ip4_addr_isbroadcast(&next, interface))
+        return etharp_query(interface, &next, packet); /* on the link, by a route: lwIP knows of none */
+    return etharp_output(interface, packet, &next);
+}
+
 /* ---- Receiving ---- */
 
 /* Returns the IP header of a frame; NULL if it has none. */
@@ -225,10 +248,10 @@ static err_t initialise(struct netif *interface)
 {
     interface->name[0] = 'e';
     interface->name[1] = 't';
-    interface->output = etharp_output;
+    interface->output = packet_send;
     interface->linkoutput = frame_send;
     interface->igmp_mac_filter = group_change;
-    interface->mtu = ETHERNET_FRAME_BYTES_MAX - ETHERNET_HEADER_BYTES;
+    interface->mtu = INTERFACE_MTU;
     interface->hwaddr_len = ETHERNET_ADDRESS_BYTES;
     memcpy(interface->hwaddr, network_device->address, ETHERNET_ADDRESS_BYTES);
     interface->flags = NETIF_FLAG_BROADCAST | NETIF_FLAG_ETHARP | NETIF_FLAG_ETHERNET | NETIF_FLAG_IGMP;
@@ -270,7 +293,7 @@ uint32_t interface_source(uint32_t destination)
     if (interface_owns(destination))
         return destination;
     interface = ip4_route(&address);
-    return interface ? netif_ip4_addr(interface)->addr : 0;
+    return interface && next_find(&address).addr ? netif_ip4_addr(interface)->addr : 0;
 }
 
 const char *address_text(uint32_t address, char text[ADDRESS_TEXT_BYTES])

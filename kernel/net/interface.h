@@ -14,7 +14,8 @@
 
 struct network_device;
 
-extern struct netif ethernet_interface;
+#define INTERFACE_MTU (ETHERNET_FRAME_BYTES_MAX - ETHERNET_HEADER_BYTES)
+extern struct netif ethernet_interface;       /* its MTU may be lower */
 extern struct network_device *network_device; /* that the node uses; NULL: loopback alone */
 
 /* Makes the interface of a device, after lwip_init. */

@@ -78,7 +78,7 @@ static void address_set(struct request *request, uint32_t address)
     request->inet.address = address;
 }
 
-static bool find_by_name(const char *name, struct interface_facts *facts)
+bool interface_facts_named(const char *name, struct interface_facts *facts)
 {
     for (unsigned index = 1; interface_facts(index, facts); index++)
         if (strncmp(facts->name, name, NAME_BYTES) == 0)
@@ -175,7 +175,7 @@ long interface_control(uint32_t number, uint64_t argument)
     if (user_read(&request, argument, sizeof(request)))
         return -EFAULT;
     if (number == SIOCGIFNAME ? !interface_facts((unsigned)request.number, &facts)
-                              : !find_by_name(request.name, &facts))
+                              : !interface_facts_named(request.name, &facts))
         return -ENODEV;
     error = answer(&request, number, &facts);
     return error ? error : user_write(argument, &request, sizeof(request));

@@ -34,4 +34,7 @@ long interface_control(uint32_t request, uint64_t argument);
  * none. */
 bool interface_facts(unsigned index, struct interface_facts *out);
 
+/* Describes the interface of this name. */
+bool interface_facts_named(const char *name, struct interface_facts *out);
+
 #endif

@@ -148,16 +148,13 @@ int netconsole_configure(const struct command_line *line, struct message *why)
  * it first. */
 static bool hardware_address_find(bool request)
 {
-    const ip4_addr_t address = { receiver }, *found_ip, *hop = &address;
+    const ip4_addr_t hop = { address_next(receiver) }, *found_ip;
     struct eth_addr *found;
 
     NETWORK_GUARD();
-    if (!ip4_addr_netcmp(&address, netif_ip4_addr(&ethernet_interface),
-                         netif_ip4_netmask(&ethernet_interface)))
-        hop = netif_ip4_gw(&ethernet_interface);
     if (request)
-        etharp_query(&ethernet_interface, hop, NULL);
-    if (etharp_find_addr(&ethernet_interface, hop, &found, &found_ip) >= 0) {
+        etharp_query(&ethernet_interface, &hop, NULL);
+    if (etharp_find_addr(&ethernet_interface, &hop, &found, &found_ip) >= 0) {
         memcpy(hardware_address, found, sizeof(hardware_address));
         is_ready = true;
     }

@@ -19,10 +19,11 @@
 
 #define ROUTE_UP      1
 #define ROUTE_GATEWAY 2
+#define ROUTE_HOST    4
 
 /* ---- /etc ---- */
 
-static char resolv_conf[192], hosts[256], hostname[HOST_NAME_BYTES + 1] = "tacet\n";
+static char resolv_conf[512], hosts[256], hostname[HOST_NAME_BYTES + 1] = "tacet\n";
 
 static void resolv_conf_write(void)
 {
@@ -34,8 +35,8 @@ static void resolv_conf_write(void)
         if (node_facts.name_servers[i])
             to += format_text(to, (size_t)(end - to), "nameserver %s\n",
                               address_text(node_facts.name_servers[i], text));
-    if (node_facts.domain[0])
-        format_text(to, (size_t)(end - to), "search %s\n", node_facts.domain);
+    if (node_facts.search[0])
+        format_text(to, (size_t)(end - to), "search %s\n", node_facts.search);
 }
 
 static void hosts_write(void)
@@ -68,8 +69,10 @@ static void dev_text(struct file *file)
              counts->sent_frames, 0, interface_send_dropped, 0, 0, 0, 0);
 }
 
-static void route_add(struct file *file, uint32_t net, uint32_t gateway, unsigned flags, uint32_t mask)
+static void route_add(struct file *file, uint32_t net, uint32_t gateway, uint32_t mask)
 {
+    const unsigned flags = ROUTE_UP | (gateway ? ROUTE_GATEWAY : 0U) | (mask == UINT32_MAX ? ROUTE_HOST : 0U);
+
     text_add(file, "eth0\t%08X\t%08X\t%04X\t0\t0\t0\t%08X\t0\t0\t0\n", net, gateway, flags, mask);
 }
 
@@ -80,10 +83,12 @@ static void route_text(struct file *file)
              gateway = netif_ip4_gw(&ethernet_interface)->addr;
 
     text_add(file, "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n");
-    if (address && gateway)
-        route_add(file, 0, gateway, ROUTE_UP | ROUTE_GATEWAY, 0);
+    if (address && gateway && !node_facts.route_count)
+        route_add(file, 0, gateway, 0);
     if (address)
-        route_add(file, address & mask, 0, ROUTE_UP, mask);
+        route_add(file, address & mask, 0, mask);
+    for (unsigned i = 0; address && i < node_facts.route_count; i++)
+        route_add(file, node_facts.routes[i].net, node_facts.routes[i].gateway, node_facts.routes[i].mask);
 }
 
 static void counts_text(struct file *file)
@@ -113,13 +118,13 @@ static void counts_text(struct file *file)
 
 /* A row's `of`. */
 enum interface_fact {
-    INTERFACE_ADDRESS,
-    INTERFACE_CARRIER,
-    INTERFACE_FLAGS,
-    INTERFACE_INDEX,
-    INTERFACE_KIND,
-    INTERFACE_MTU,
-    INTERFACE_STATE
+    FACT_ADDRESS,
+    FACT_CARRIER,
+    FACT_FLAGS,
+    FACT_INDEX,
+    FACT_KIND,
+    FACT_MTU,
+    FACT_STATE
 };
 
 /* Writes a fact of the interface whose name the directory has. */
@@ -131,27 +136,27 @@ static void interface_text(struct file *file)
     interface_facts(is_loopback ? 1 : 2, &facts);
     const bool has_carrier = facts.flags & IFF_LOWER_UP;
     switch (((const struct proc_file *)file->inode->data)->of) {
-    case INTERFACE_ADDRESS:
+    case FACT_ADDRESS:
         for (unsigned i = 0; i < sizeof(facts.hardware); i++)
             text_add(file, "%s%02x", i ? ":" : "", facts.hardware[i]);
         text_add(file, "\n");
         return;
-    case INTERFACE_CARRIER:
+    case FACT_CARRIER:
         text_add(file, "%u\n", has_carrier);
         return;
-    case INTERFACE_FLAGS:
+    case FACT_FLAGS:
         text_add(file, "%#x\n", facts.flags);
         return;
-    case INTERFACE_INDEX:
+    case FACT_INDEX:
         text_add(file, "%u\n", facts.index);
         return;
-    case INTERFACE_KIND:
+    case FACT_KIND:
         text_add(file, "%u\n", facts.kind);
         return;
-    case INTERFACE_MTU:
+    case FACT_MTU:
         text_add(file, "%u\n", facts.mtu);
         return;
-    case INTERFACE_STATE:
+    case FACT_STATE:
         if (is_loopback)
             text_add(file, "unknown\n"); /* as on Linux */
         else
@@ -160,13 +165,13 @@ static void interface_text(struct file *file)
 }
 
 static const struct proc_file interface_files[] = {
-    { "address", .make = interface_text, .of = INTERFACE_ADDRESS },
-    { "carrier", .make = interface_text, .of = INTERFACE_CARRIER },
-    { "flags", .make = interface_text, .of = INTERFACE_FLAGS },
-    { "ifindex", .make = interface_text, .of = INTERFACE_INDEX },
-    { "mtu", .make = interface_text, .of = INTERFACE_MTU },
-    { "operstate", .make = interface_text, .of = INTERFACE_STATE },
-    { "type", .make = interface_text, .of = INTERFACE_KIND },
+    { "address", .make = interface_text, .of = FACT_ADDRESS },
+    { "carrier", .make = interface_text, .of = FACT_CARRIER },
+    { "flags", .make = interface_text, .of = FACT_FLAGS },
+    { "ifindex", .make = interface_text, .of = FACT_INDEX },
+    { "mtu", .make = interface_text, .of = FACT_MTU },
+    { "operstate", .make = interface_text, .of = FACT_STATE },
+    { "type", .make = interface_text, .of = FACT_KIND },
     { NULL },
 };
 

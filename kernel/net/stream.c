@@ -21,6 +21,11 @@
 #include "lwip/priv/tcp_priv.h"
 
 #define FED_BYTES_MAX (8 * TCP_MSS) /* bytes that lwIP has, but has not sent */
+#define TICKS_PER_S   (1000 / TCP_SLOW_INTERVAL)
+#define SYN_COUNT     6                          /* Linux's tcp_syn_retries */
+#define SYN_TICKS     (3000 / TCP_SLOW_INTERVAL) /* between attempts to connect; lwIP's first rto */
+
+_Static_assert(offsetof(struct stream, ip) == offsetof(struct inet_socket, ip), "inet.h");
 
 void stream_changed(struct stream *stream)
 {
@@ -55,21 +60,9 @@ int stream_error_take(struct stream *stream)
     return error;
 }
 
-static struct list visitors; /* the oldest first */
-static unsigned visitor_count;
-
-static void visit_end(struct stream *stream)
-{
-    if (!stream->is_visitor)
-        return;
-    stream->is_visitor = false;
-    list_remove(&visitors, &stream->visit);
-    visitor_count--;
-}
-
 static void stream_free(struct stream *stream)
 {
-    visit_end(stream);
+    stream_visit_end(stream);
     byte_queue_free(&stream->in);
     byte_queue_free(&stream->out);
     byte_queue_free(&stream->held);
@@ -78,9 +71,47 @@ static void stream_free(struct stream *stream)
 }
 
 static const struct connection_operations operations;
+static void pcb_configure(struct stream *stream);
 
-/* Makes a stream. The caller holds the lock. */
-static struct stream *stream_make(struct process *process, struct network_account *account)
+/* Returns how many bytes the peer may send before they are read. */
+static uint32_t window_of(const struct stream *stream)
+{
+    const uint32_t room = stream->socket.receive_room, clamp = stream->tcp.window_clamp;
+
+    return clamp && clamp < room ? clamp : room;
+}
+
+/* Sets until when something has to come from the peer, if a limit holds for what is awaited: an answer to
+ * SYN, an acknowledgement (TCP_USER_TIMEOUT), a connection's first bytes. */
+static void limit_set(struct stream *stream)
+{
+    struct connection *connection = &stream->connection;
+    uint64_t ticks = (stream->tcp.user_timeout_ms + TCP_SLOW_INTERVAL - 1ULL) / TCP_SLOW_INTERVAL;
+    const uint64_t connecting = (stream->tcp.syn_count + 1ULL) * SYN_TICKS - 1; /* before lwIP repeats SYN */
+
+    if (stream->is_deferred)
+        ticks = (uint64_t)stream->tcp.defer_s * 1000 / TCP_SLOW_INTERVAL;
+    else if (stream->state == STREAM_CONNECTING)
+        ticks = ticks && ticks < connecting ? ticks : connecting;
+    else if (!connection->operations->is_sending(connection))
+        ticks = 0;
+    connection->is_limited = ticks;
+    if (ticks)
+        connection->limit_tick = connection_tick_now() + (uint32_t)ticks + 1; /* this tick has begun */
+}
+
+/* Lets accept return a connection. */
+static void complete(struct stream *stream)
+{
+    list_remove(&stream->listener->incoming, &stream->queued);
+    list_append(&stream->listener->complete, &stream->queued);
+    stream->owned = true;
+    stream->is_deferred = false;
+    limit_set(stream);
+    stream_changed(stream->listener);
+}
+
+struct stream *stream_make(struct process *process, struct network_account *account)
 {
     NETWORK_PAYER(account);
     struct stream *stream = network_allocate_array(1, sizeof(*stream));
@@ -91,12 +122,15 @@ static struct stream *stream_make(struct process *process, struct network_accoun
     stream->process = process;
     stream->is_kernel = !process;
     stream->owned = true;
-    stream->socket.receive_room = stream->connection.window = STREAM_ROOM_DEFAULT;
-    stream->socket.send_room = STREAM_ROOM_DEFAULT;
-    stream->time_to_live = TCP_TTL;
-    stream->keep_idle_s = TCP_KEEPIDLE_DEFAULT / 1000;
-    stream->keep_interval_s = TCP_KEEPINTVL_DEFAULT / 1000;
-    stream->keep_count = TCP_KEEPCNT_DEFAULT;
+    stream->socket.receive_room = stream->socket.send_room = STREAM_ROOM_DEFAULT;
+    stream->ip = IP_OPTIONS_INITIAL;
+    stream->tcp = (struct tcp_options){ .acknowledges_at_once = true,
+                                        .syn_count = SYN_COUNT,
+                                        .keep_idle_s = TCP_KEEPIDLE_DEFAULT / 1000,
+                                        .keep_interval_s = TCP_KEEPINTVL_DEFAULT / 1000,
+                                        .keep_count = TCP_KEEPCNT_DEFAULT,
+                                        .linger_s = STREAM_LINGER_S };
+    stream->connection.window = window_of(stream);
     if (connection_initialise(&stream->connection, process, account)) {
         network_free(stream);
         return NULL;
@@ -118,9 +152,9 @@ static void queue_remove(struct stream *stream)
 
     if (!listener)
         return;
-    list_remove(stream->state == STREAM_OPEN || stream->state == STREAM_ENDED ? &listener->complete
-                                                                              : &listener->incoming,
-                &stream->queued);
+    const bool is_complete =
+        (stream->state == STREAM_OPEN || stream->state == STREAM_ENDED) && !stream->is_deferred;
+    list_remove(is_complete ? &listener->complete : &listener->incoming, &stream->queued);
     listener->queued_count--;
     stream->listener = NULL;
 }
@@ -143,6 +177,8 @@ static err_t received(void *argument, struct tcp_pcb *pcb, struct pbuf *packet, 
             byte_queue_append(&stream->in, part->payload, part->len);
         pbuf_free(packet);
     }
+    if (stream->is_deferred)
+        complete(stream);
     stream_changed(stream);
     return ERR_OK;
 }
@@ -160,6 +196,8 @@ static err_t sent(void *argument, struct tcp_pcb *pcb, u16_t bytes)
         byte_queue_free(&stream->out);
         stream->fed = (struct byte_place){ 0 };
     }
+    if (stream->connection.is_limited)
+        limit_set(stream);
     if (stream->out.bytes <= stream->socket.send_room / 4 * 3)
         stream_changed(stream);
     return ERR_OK;
@@ -172,6 +210,8 @@ static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
     (void)pcb;
     (void)error; /* lwIP passes none */
     state_set(stream, STREAM_OPEN);
+    pcb_configure(stream); /* what the peer has said may be too much */
+    limit_set(stream);
     stream->was_open = true;
     stream_changed(stream);
     return ERR_OK;
@@ -198,11 +238,13 @@ static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
     (void)pcb;
     if (error != ERR_OK) /* of the listener: lwIP had no memory */
         return error;
-    list_remove(&stream->listener->incoming, &stream->queued);
-    list_append(&stream->listener->complete, &stream->queued);
     state_set(stream, STREAM_OPEN);
-    stream->was_open = stream->owned = true;
-    stream_changed(stream->listener);
+    stream->was_open = true;
+    stream->is_deferred = stream->tcp.defer_s;
+    if (stream->is_deferred)
+        limit_set(stream);
+    else
+        complete(stream);
     return ERR_OK;
 }
 
@@ -215,7 +257,8 @@ static bool may_receive(struct connection *connection, unsigned bytes)
     struct stream *stream = stream_of(connection);
 
     NETWORK_PAYER(connection->account);
-    if (!stream->owned || stream->receive_shut || byte_queue_reserve(&stream->in, bytes))
+    if (!(stream->owned || stream->is_deferred) || stream->receive_shut ||
+        byte_queue_reserve(&stream->in, bytes))
         return true;
     if (stream->is_visitor)
         stream_visitor_dismiss(NULL);
@@ -237,8 +280,7 @@ static void pcb_lost(struct connection *connection)
         stream_free(stream);
 }
 
-/* Ends a stream without an owner: one that is not accepted yet, or that its owner has closed. */
-static void stream_dismiss(struct stream *stream)
+void stream_dismiss(struct stream *stream)
 {
     queue_remove(stream);
     stream->owned = false;
@@ -248,76 +290,12 @@ static void stream_dismiss(struct stream *stream)
         pcb_lost(&stream->connection);
 }
 
-static unsigned visitors_from(uint32_t address)
-{
-    unsigned count = 0;
-
-    for (struct list_link *link = visitors.first; link; link = link->next)
-        count += LIST_OWNER(link, stream, visit)->connection.ends.remote_address == address;
-    return count;
-}
-
-bool stream_visitor_dismiss(const struct stream *except)
-{
-    struct stream *dismissed = NULL;
-    unsigned highest = 0;
-
-    for (struct list_link *link = visitors.first; link; link = link->next) {
-        struct stream *stream = LIST_OWNER(link, stream, visit);
-        const unsigned count = visitors_from(stream->connection.ends.remote_address);
-
-        if (count > highest && stream != except && (stream->listener || stream->connection.pcb)) {
-            dismissed = stream;
-            highest = count;
-        }
-    }
-    if (!dismissed)
-        return false;
-    visit_end(dismissed);
-    if (!dismissed->owned || dismissed->listener) {
-        stream_dismiss(dismissed);
-        return true;
-    }
-    connection_abort(&dismissed->connection);
-    if (!dismissed->reading)
-        byte_queue_free(&dismissed->in);
-    if (!dismissed->writing)
-        byte_queue_free(&dismissed->out);
-    return true;
-}
-
-static struct stream *visitor_make(void)
-{
-    struct network_account *account = network_account_own(NETWORK_VISITORS);
-    struct stream *stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
-
-    if (!stream) {
-        stream_visitor_dismiss(NULL);
-        stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
-    }
-    if (!stream)
-        return NULL;
-    stream->is_visitor = true;
-    list_append(&visitors, &stream->visit);
-    visitor_count++;
-    return stream;
-}
-
-void stream_trust(struct stream *stream)
-{
-    NETWORK_GUARD();
-    visit_end(stream);
-    stream->connection.account = network_account_of(NULL);
-    stream->socket.receive_room = stream->socket.send_room;
-    stream_configure(stream);
-}
-
 static struct connection *incoming(struct connection *connection)
 {
     struct stream *listener = stream_of(connection), *stream = NULL;
 
     if (listener->is_kernel)
-        stream = visitor_make();
+        stream = stream_visitor_make();
     else if (listener->queued_count <= listener->backlog)
         stream = stream_make(listener->process, listener->connection.account);
     if (!stream)
@@ -325,16 +303,12 @@ static struct connection *incoming(struct connection *connection)
     stream->owned = false;
     state_set(stream, STREAM_CONNECTING);
     stream->listener = listener;
-    stream->socket.receive_room = stream->connection.window =
-        stream->is_visitor ? STREAM_ROOM_MIN : listener->socket.receive_room;
-    stream->socket.send_room = listener->socket.send_room;
-    stream->no_delay = listener->no_delay;
-    stream->keep_alive = listener->keep_alive;
-    stream->keep_idle_s = listener->keep_idle_s;
-    stream->keep_interval_s = listener->keep_interval_s;
-    stream->keep_count = listener->keep_count;
-    stream->time_to_live = listener->time_to_live;
-    stream->type_of_service = listener->type_of_service;
+    stream->socket = listener->socket;
+    if (stream->is_visitor)
+        stream->socket.receive_room = STREAM_ROOM_MIN;
+    stream->connection.window = window_of(stream);
+    stream->ip = listener->ip;
+    stream->tcp = listener->tcp;
     list_append(&listener->incoming, &stream->queued);
     listener->queued_count++;
     return &stream->connection;
@@ -345,22 +319,24 @@ static void pcb_configure(struct stream *stream)
 {
     struct tcp_pcb *pcb = stream->connection.pcb;
 
-    pcb->ttl = stream->time_to_live;
-    pcb->tos = stream->type_of_service;
+    pcb->ttl = stream->ip.ttl;
+    pcb->tos = stream->ip.tos;
     if (pcb->state == LISTEN)
         return;
     pcb->callback_arg = stream;
     pcb->recv = received;
     pcb->sent = sent;
     pcb->errf = failed;
-    pcb->keep_idle = stream->keep_idle_s * 1000;
-    pcb->keep_intvl = stream->keep_interval_s * 1000;
-    pcb->keep_cnt = stream->keep_count;
+    pcb->keep_idle = stream->tcp.keep_idle_s * 1000;
+    pcb->keep_intvl = stream->tcp.keep_interval_s * 1000;
+    pcb->keep_cnt = stream->tcp.keep_count;
+    if (stream->tcp.segment_max)
+        pcb->mss = size_16(smaller(pcb->mss, stream->tcp.segment_max));
     ip_reset_option(pcb, SOF_KEEPALIVE);
     tcp_clear_flags(pcb, TF_NODELAY);
-    if (stream->keep_alive)
+    if (socket_switch(&stream->socket, SO_KEEPALIVE))
         ip_set_option(pcb, SOF_KEEPALIVE);
-    if (stream->no_delay)
+    if (stream->tcp.no_delay)
         tcp_set_flags(pcb, TF_NODELAY);
 }
 
@@ -376,7 +352,7 @@ static void incoming_done(struct connection *connection)
 /* Returns whether lwIP is to get bytes. A segment that is not full waits if more is to come. */
 static bool is_feedable(const struct stream *stream, const struct tcp_pcb *pcb)
 {
-    bool waits = (stream->more || stream->corked) && !stream->send_ended && stream->unfed < pcb->mss;
+    bool waits = (stream->more || stream->tcp.corked) && !stream->send_ended && stream->unfed < pcb->mss;
 
     return stream->unfed > 0 && !waits && pcb->snd_lbb - pcb->snd_nxt < FED_BYTES_MAX;
 }
@@ -425,6 +401,19 @@ static void push(struct connection *connection)
     }
     if (pcb->unsent && tcp_output(pcb) == ERR_OK && !pcb->unsent && is_feedable(stream, pcb))
         connection_owe(connection); /* the window has room for more */
+    if (!connection->is_limited && stream->tcp.user_timeout_ms)
+        limit_set(stream);
+}
+
+/* Ends a connection from which nothing has come in time, or accepts it without its first bytes. */
+static void late(struct connection *connection)
+{
+    struct stream *stream = stream_of(connection);
+
+    if (stream->is_deferred)
+        complete(stream);
+    else
+        tcp_abandon(connection->pcb, 0);
 }
 
 static void address_lost(struct connection *connection)
@@ -445,6 +434,7 @@ static const struct connection_operations operations = {
     .incoming = incoming,
     .incoming_done = incoming_done,
     .push = push,
+    .late = late,
     .is_sending = is_sending,
     .address_lost = address_lost,
     .pcb_lost = pcb_lost,
@@ -467,6 +457,7 @@ static int pcb_connect(struct stream *stream)
     connection->pcb->local_ip.addr = connection->ends.local_address;
     connection->pcb->local_port = connection->ends.local_port;
     state_set(stream, STREAM_CONNECTING);
+    limit_set(stream);
     err_t error = tcp_connect(connection->pcb, &to, connection->ends.remote_port, connected);
     if (error != ERR_OK) {
         tcp_free(connection->pcb);
@@ -484,11 +475,11 @@ static int addresses_choose(struct stream *stream)
     struct connection *connection = &stream->connection;
     int error = 0;
 
-    connection->ends.local_address = connection->port.address
-                                         ? connection->port.address
-                                         : interface_source(connection->ends.remote_address);
-    if (!connection->ends.local_address)
+    const uint32_t source = interface_source(connection->ends.remote_address);
+
+    if (!source)
         return -ENETUNREACH;
+    connection->ends.local_address = connection->port.address ? connection->port.address : source;
     connection->ends.local_port = connection->port.port;
     if (!connection->ends.local_port)
         error = connection_port_choose(connection);
@@ -503,7 +494,7 @@ int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 
     connection->ends.remote_address = address;
     connection->ends.remote_port = port;
-    connection->window = stream->socket.receive_room;
+    connection->window = window_of(stream);
     stream->error = 0;
     int error = addresses_choose(stream);
     if (!error) {
@@ -521,7 +512,7 @@ void stream_attempt_clear(struct stream *stream)
     state_set(stream, STREAM_CLOSED);
     stream->error = 0;
     stream->peer_ended = stream->receive_shut = stream->send_ended = stream->end_given = false;
-    stream->connection.window = stream->socket.receive_room;
+    stream->connection.window = window_of(stream);
 }
 
 /* Makes a listener's pcb, which lwIP makes from another one. */
@@ -545,15 +536,17 @@ static int listen_begin(struct stream *stream)
     struct connection *connection = &stream->connection;
     int error = connection->port.is_held ? 0 : binding_hold(&tcp_bindings, &connection->port);
 
+    if (!error)
+        error = binding_open(&tcp_bindings, &connection->port);
     if (error)
         return error;
     connection_enter(connection);
     connection->pcb = listener_pcb(connection);
     if (connection->pcb) {
         state_set(stream, STREAM_LISTENING);
-        connection->port.listening = true;
         pcb_configure(stream);
     } else {
+        connection->port.open = false;
         error = -ENOMEM;
     }
     connection_leave(connection);
@@ -588,15 +581,16 @@ void stream_configure(struct stream *stream)
     if (connection->pcb) {
         connection_enter(connection);
         pcb_configure(stream);
-        if (connection->pcb->state != LISTEN && stream->socket.receive_room > connection->window) {
-            connection->pcb->rcv_wnd += stream->socket.receive_room - connection->window;
-            connection->window = stream->socket.receive_room;
+        if (connection->pcb->state != LISTEN && window_of(stream) > connection->window) {
+            connection->pcb->rcv_wnd += window_of(stream) - connection->window;
+            connection->window = window_of(stream);
         }
+        limit_set(stream);
         connection_push(connection);
         connection_leave(connection);
     }
     if (!connection->pcb || stream->state == STREAM_LISTENING)
-        connection->window = stream->socket.receive_room;
+        connection->window = window_of(stream);
 }
 
 /* ---- Ending ---- */
@@ -613,7 +607,7 @@ static int listener_stop(struct stream *listener)
         return -ENOTCONN;
     }
     state_set(listener, STREAM_ENDED);
-    connection->port.listening = false;
+    connection->port.open = false;
     while ((link = listener->complete.first ? listener->complete.first : listener->incoming.first)) {
         struct stream *stream = LIST_OWNER(link, stream, queued);
 
@@ -664,6 +658,8 @@ static void connection_end(struct stream *stream, bool abort)
         tcp_abort(pcb);
     if (tcp_active_pcbs == pcb) {
         tcp_set_flags(pcb, TF_RXCLOSED);
+        connection->linger_ticks =
+            (uint32_t)(stream->tcp.linger_s > 0 ? stream->tcp.linger_s : 0) * TICKS_PER_S;
         pcb->tmr = tcp_ticks; /* its time-outs begin now */
         if (stream->end_given)
             tcp_close(pcb);

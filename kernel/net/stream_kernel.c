@@ -31,7 +31,7 @@ int stream_open_begin(struct process *process, struct stream **out, uint32_t add
 
     if (!stream)
         return -ENOMEM;
-    stream->no_delay = true;
+    stream->tcp.no_delay = true;
     __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     network_lock();
     int error = stream_connect_begin(stream, lwip_htonl(address), port);
@@ -109,7 +109,8 @@ int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
 
     if (!stream)
         return -ENOMEM;
-    stream->no_delay = stream->keep_alive = true;
+    stream->tcp.no_delay = true;
+    stream->socket.switches = 1 << SO_KEEPALIVE;
     stream->socket.receive_room = stream->socket.send_room = room;
     network_lock();
     stream->connection.port.port = port;

@@ -119,10 +119,22 @@ static int64_t send_end(struct stream *stream)
     return stream->state != STREAM_OPEN || stream->send_ended ? -EPIPE : 0;
 }
 
+/* Returns whether so much is unsent that the program wants to wait (TCP_NOTSENT_LOWAT). */
+static bool unsent_is_enough(const struct stream *stream)
+{
+    const struct tcp_pcb *pcb = stream->connection.pcb;
+    const uint32_t low = stream->tcp.unsent_low;
+
+    return low && pcb && stream->unfed + (pcb->snd_lbb - pcb->snd_nxt) >= low;
+}
+
 static uint32_t room_find(struct stream *stream, char **to)
 {
     uint64_t room =
         stream->socket.send_room > stream->out.bytes ? stream->socket.send_room - stream->out.bytes : 0;
+
+    if (unsent_is_enough(stream))
+        return 0;
 
     NETWORK_PAYER(stream->connection.account);
     uint32_t found = room ? byte_queue_room(&stream->out, to) : 0;
@@ -237,10 +249,12 @@ unsigned stream_ready(struct stream *stream)
         break;
     }
     bool ended = stream->state == STREAM_ENDED, no_more = stream->peer_ended || stream->receive_shut || ended;
-    bool room = stream->out.bytes <= stream->socket.send_room / 4 * 3 || stream->send_ended || ended;
-    return (stream->in.bytes > 0 || no_more ? READY_IN : 0) | (room ? READY_OUT : 0) |
-           (no_more ? READY_PEER_ENDED : 0) | (no_more && (stream->send_ended || ended) ? READY_HANG_UP : 0) |
-           (stream->error ? READY_ERROR : 0);
+    bool room = (stream->out.bytes <= stream->socket.send_room / 4 * 3 && !unsent_is_enough(stream)) ||
+                stream->send_ended || ended;
+    bool enough = stream->in.bytes > 0 &&
+                  stream->in.bytes >= smaller(stream->socket.low_water, stream->socket.receive_room / 2);
+    return (enough || no_more ? READY_IN : 0) | (room ? READY_OUT : 0) | (no_more ? READY_PEER_ENDED : 0) |
+           (no_more && (stream->send_ended || ended) ? READY_HANG_UP : 0) | (stream->error ? READY_ERROR : 0);
 }
 
 int stream_wait_change(struct stream *stream, uint64_t deadline_ns)

@@ -20,7 +20,7 @@
 #ifndef TACET_NETWORK_STREAM_STATE_H
 #define TACET_NETWORK_STREAM_STATE_H
 
-#include "fs/socket.h"
+#include "net/inet.h"
 #include "lib/list.h"
 #include "net/byte_queue.h"
 #include "net/connection.h"
@@ -29,6 +29,7 @@
 #define STREAM_ROOM_MAX     (8 * 1024 * 1024U)
 #define STREAM_ROOM_MIN     4096U
 #define STREAM_BACKLOG_MAX  4096U /* Linux's somaxconn */
+#define STREAM_LINGER_S     60    /* Linux's tcp_fin_timeout */
 
 enum stream_state {
     STREAM_CLOSED, /* not connected yet */
@@ -38,8 +39,23 @@ enum stream_state {
     STREAM_ENDED, /* lwIP no longer has it */
 };
 
+/* Options of level TCP; incoming connections have their listener's. */
+struct tcp_options {
+    bool no_delay;
+    bool corked;                              /* the program says that it will add to `out` */
+    bool acknowledges_at_once, connects_fast; /* kept, but nothing depends on them */
+    uint8_t syn_count;
+    uint32_t keep_idle_s, keep_interval_s, keep_count;
+    uint32_t user_timeout_ms, segment_max, window_clamp, unsent_low; /* 0: no limit */
+    int32_t linger_s;    /* after close, for the peer's end; -1: not at all */
+    int32_t defer_s;     /* for a connection's first bytes before accept returns it; 0: not at all */
+    int32_t fast_queued; /* TCP_FASTOPEN; kept, but nothing depends on it */
+};
+
 struct stream {
-    struct socket socket; /* the first member; of a program that has it as a file */
+    struct socket socket; /* of a program that has it as a file; with `ip` the first members: inet.h */
+    struct ip_options ip;
+    struct tcp_options tcp;
     struct connection connection;
     struct process *process; /* whose threads wait; NULL: none do */
     enum stream_state state;
@@ -55,13 +71,10 @@ struct stream {
     bool writing;      /* … into `out` */
     bool more;         /* a call will add to `out` at once */
     bool is_cut;       /* the last write found too little room, and may go on */
-    bool corked;       /* the program says that it will add to `out` */
-    bool no_delay, keep_alive;
-    uint8_t time_to_live, type_of_service;
-    uint32_t keep_idle_s, keep_interval_s, keep_count;
-    bool is_watched;  /* stream_watch */
-    int error;        /* negative, pending */
-    uint64_t changes; /* number of changes of its readiness */
+    bool is_deferred;  /* its listener waits for its first bytes, and it is still `incoming` */
+    bool is_watched;   /* stream_watch */
+    int error;         /* negative, pending */
+    uint64_t changes;  /* number of changes of its readiness */
     struct byte_queue in, out;
     struct byte_queue held; /* lines of the kernel, which go into `out` after a write that is_cut */
     struct byte_place fed;  /* lwIP has the bytes of `out` up to here */
@@ -121,6 +134,16 @@ void stream_changed(struct stream *stream);
  * the others out. Frees its memory; the stream of one that the kernel has accepted stays until the kernel
  * ends it. False: there is none. The caller holds the lock. */
 bool stream_visitor_dismiss(const struct stream *except);
+
+/* Makes a visitor, perhaps in place of another one; NULL: there is no memory. stream_visit_end makes it
+ * none. The caller holds the lock. stream_visitor.c */
+struct stream *stream_visitor_make(void);
+void stream_visit_end(struct stream *stream);
+
+/* Makes a stream whose memory an account pays for; ends one without an owner: one that is not accepted yet,
+ * or that its owner has closed. The caller holds the lock. */
+struct stream *stream_make(struct process *process, struct network_account *account);
+void stream_dismiss(struct stream *stream);
 
 /* Takes the pending error. The caller holds the lock. */
 int stream_error_take(struct stream *stream);

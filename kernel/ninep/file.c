@@ -122,7 +122,7 @@ int64_t ninep_file_path(const struct mount_file *mount_file, char *text, uint64_
     const struct ninep_file *file = (const struct ninep_file *)mount_file;
 
     SPIN_GUARD(&file->session->lock);
-    if (file->is_gone)
+    if (file->is_removed)
         return -ENOENT;
     if (file->path_bytes + 2ULL > bytes)
         return -ERANGE;
@@ -391,7 +391,7 @@ static int attributes(struct attempt *attempt, struct mount_status *status, cons
     return error == -ENOENT || error == -ENOTDIR ? -ESTALE : error;
 }
 
-/* After -ESTALE: looks again if this node has changed names meanwhile. */
+/* Has the attempt repeated after -ESTALE, if this node has changed names meanwhile. */
 static void look_again(struct attempt *attempt)
 {
     struct ninep_session *session = attempt->file->session;
@@ -414,11 +414,11 @@ static int status_or_change(struct mount_file *mount_file, struct mount_status *
     struct attempt attempt = attempts_of(mount_file);
     struct ninep_file *file = attempt.file;
 
-    while (!file->is_gone && attempt_next(&attempt)) {
+    while (!file->is_removed && attempt_next(&attempt)) {
         attempt.error = attributes(&attempt, status, change);
         look_again(&attempt);
     }
-    if (!file->is_gone)
+    if (!file->is_removed)
         return attempt.error;
     *status = file->last;
     return 0;

@@ -22,17 +22,17 @@ struct ninep_file {
     uint64_t memory_bytes; /* size of this structure with its path */
     uint32_t flags;        /* Linux's, with which it was opened */
     struct ninep_qid qid;
-    struct mount_status last; /* if is_gone */
+    struct mount_status last; /* if is_removed */
     /* Under the session's lock. */
     uint32_t fid, generation; /* generation 0: there is no fid */
     bool has_locks, is_unsynced, sync_is_lost;
     int lost; /* the error of all calls from now on */
     /* Its name (names.h). */
     struct avl_node named;
-    bool is_named;  /* in the tree */
-    bool is_moved;  /* `path` is not the name to which its fid was walked */
-    bool is_hidden; /* `path` is a name of the session's own */
-    bool is_gone;   /* a directory without a name */
+    bool is_named;   /* in the tree */
+    bool is_moved;   /* `path` is not the name to which its fid was walked */
+    bool is_hidden;  /* `path` is a name of the session's own */
+    bool is_removed; /* a directory without a name */
     /* For listing the directory, by one thread at a time. */
     uint8_t *entries;
     struct ninep_reader entries_left;

@@ -85,7 +85,12 @@ static int64_t status_once(struct ninep_path *path, struct query *query)
 static int ninep_status(struct mount_call *call, bool follow, struct mount_status *status)
 {
     struct query query = { .call = call, .follow = follow, .status = status };
+    const struct ninep_file *from = (const struct ninep_file *)call->directory; /* its first member */
 
+    if (from && from->is_removed && (!call->path[0] || strcmp(call->path, ".") == 0)) {
+        *status = from->last;
+        return 0;
+    }
     return (int)perform(&query, status_once);
 }
 
@@ -202,11 +207,21 @@ struct going {
     bool is_open, is_directory, is_hidden; /* is_open alone: the server gives it no other name */
 };
 
+/* Makes the text of a directory's path, which was walked to, that of its last name. */
+static int text_complete(struct ninep_path *path)
+{
+    const uint64_t bytes = strlen(path->scratch->path);
+
+    if (bytes + strlen(path->name) + 2 > TREE_PATH_MAX)
+        return -ENAMETOOLONG;
+    format_text(path->scratch->path + bytes, TREE_PATH_MAX - bytes, "%s%s", bytes ? "/" : "", path->name);
+    return 0;
+}
+
 /* Gives the file that `path` was walked to another name in the same directory. */
 static int hide(struct going *going, struct ninep_path *path)
 {
     struct ninep_path *directory = &going->directory;
-    char *text;
     int result;
 
     going->call = (struct mount_call){ .mount = path->call->mount, .path = path->scratch->path };
@@ -226,12 +241,9 @@ static int hide(struct going *going, struct ninep_path *path)
             break;
         result = 0;
     }
-    text = directory->scratch->path;
-    const uint64_t bytes = strlen(text);
-    if (!going->is_hidden || bytes + strlen(directory->name) + 2 > TREE_PATH_MAX)
+    if (!going->is_hidden || text_complete(directory))
         return ninep_is_broken(result) ? result : 0; /* the server has no such links: the files go */
-    format_text(text + bytes, TREE_PATH_MAX - bytes, "%s%s", bytes ? "/" : "", directory->name);
-    ninep_names_change(path->session, path->scratch->path, text, false, true);
+    ninep_names_change(path->session, path->scratch->path, directory->scratch->path, false, true);
     return 0;
 }
 
@@ -385,17 +397,6 @@ static int ninep_link(struct mount_call *from, bool follow, struct mount_call *t
     return (int)perform(&query, link_once);
 }
 
-/* Makes the text of a directory's path, which was walked to, that of its last name. */
-static int text_complete(struct ninep_path *path)
-{
-    const uint64_t bytes = strlen(path->scratch->path);
-
-    if (bytes + strlen(path->name) + 2 > TREE_PATH_MAX)
-        return -ENAMETOOLONG;
-    format_text(path->scratch->path + bytes, TREE_PATH_MAX - bytes, "%s%s", bytes ? "/" : "", path->name);
-    return 0;
-}
-
 /* Renames what `path` was walked to; `to` was walked to the directory. */
 static int rename_send(struct ninep_path *path, struct ninep_path *to)
 {
@@ -404,7 +405,6 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
     struct mount_call call = { .mount = path->call->mount, .path = to->scratch->path };
     struct ninep_request request;
     struct going going = { .is_open = false };
-    bool is_same = false; /* of one file: neither name changes */
     int result = text_complete(to);
 
     __atomic_fetch_add(&session->moving, 1, __ATOMIC_ACQ_REL);
@@ -412,8 +412,7 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
         result = ninep_path_begin(&target, session, path->generation, &call);
         if (!result)
             result = ninep_path_walk(&target, false);
-        is_same = !result && target.qid.path == path->qid.path;
-        if (!result && !is_same)
+        if (!result && target.qid.path != path->qid.path) /* two names of one file both stay */
             result = going_begin(&going, &target);
         if (result == -ENOENT) /* another node has removed it */
             result = 0;
@@ -426,7 +425,7 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
     }
     if (target.scratch)
         going_end(&going, &target, result);
-    if (!result && !is_same)
+    if (!result)
         ninep_names_change(session, path->scratch->path, to->scratch->path,
                            path->qid.type & NINEP_QID_DIRECTORY, false);
     __atomic_fetch_sub(&session->moving, 1, __ATOMIC_ACQ_REL);
@@ -576,7 +575,7 @@ static void ninep_close(struct mount_file *mount_file)
 {
     struct ninep_file *file = (struct ninep_file *)mount_file; /* the first member */
 
-    if (ninep_name_leave(file))
+    if (ninep_name_leave(file) && !file->session->is_dead)
         name_remove(mount_file->mount, file->path);
     ninep_file_close(mount_file);
 }

@@ -203,7 +203,7 @@ void ninep_names_end(struct ninep_session *session, const char *text, const stru
         if (!file)
             break;
         take_out(session, file);
-        file->is_gone = true;
+        file->is_removed = true;
         file->last = *status;
         file->last.links = 0;
     } while (file);

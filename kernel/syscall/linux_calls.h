@@ -216,6 +216,19 @@ static inline struct linux_timeval timeval_of(uint64_t ns)
     return (struct linux_timeval){ (int64_t)(ns / 1000 / US_PER_S), (int64_t)(ns / 1000 % US_PER_S) };
 }
 
+/* The state of CLOCK_REALTIME. Times are in µs, frequencies in 2^-16 ppm. */
+struct linux_timex {
+    uint32_t modes;
+    int64_t offset, frequency, error_max, error;
+    int32_t status;
+    int64_t constant, precision, tolerance;
+    struct linux_timeval time;
+    int64_t tick, pulses[3];
+    int32_t shift;
+    int64_t more_pulses[5];
+    int32_t tai, unused[11];
+};
+
 struct linux_itimerval {
     struct linux_timeval interval, value;
 };

@@ -17,7 +17,7 @@
 #define CONTROL_BYTES_MAX 20480 /* Linux's optmem_max */
 #define MESSAGES_MAX      1024  /* of one sendmmsg or recvmmsg */
 
-enum { SOL_IP = 0, IP_TTL = 2, IP_PKTINFO = 8, SCM_RIGHTS = 1, SCM_CREDENTIALS = 2 };
+enum { SOL_IP = 0, IP_TOS = 1, IP_TTL = 2, IP_PKTINFO = 8, SCM_RIGHTS = 1, SCM_CREDENTIALS = 2 };
 
 struct linux_cmsghdr { /* followed by the data, padded to 8 bytes */
     uint64_t bytes;    /* with this header */
@@ -74,6 +74,10 @@ static int control_item_read(struct socket_control *control, const struct linux_
     if (header->level == SOL_IP && header->type == IP_TTL && bytes >= sizeof(control->ttl)) {
         control->has_ttl = true;
         return user_read(&control->ttl, address, sizeof(control->ttl));
+    }
+    if (header->level == SOL_IP && header->type == IP_TOS && bytes > 0) { /* a byte or a number */
+        control->has_tos = true;
+        return user_read(&control->tos, address, bytes < sizeof(control->tos) ? 1 : sizeof(control->tos));
     }
     return -EINVAL;
 }
@@ -156,6 +160,12 @@ static void control_write(struct control_room *room, const struct socket_control
 
         control_item_write(room, SOL_SOCKET, SO_TIMESTAMP, &time, sizeof(time));
     }
+    if (control->has_exact_time) {
+        struct linux_timespec time = { (int64_t)(control->time_ns / NS_PER_S),
+                                       (int64_t)(control->time_ns % NS_PER_S) };
+
+        control_item_write(room, SOL_SOCKET, SO_TIMESTAMPNS, &time, sizeof(time));
+    }
     if (control->has_credentials) {
         const uint32_t credentials[3] = { control->process, process_credentials.uid,
                                           process_credentials.gid };
@@ -172,6 +182,8 @@ static void control_write(struct control_room *room, const struct socket_control
     }
     if (control->has_ttl)
         control_item_write(room, SOL_IP, IP_TTL, &control->ttl, sizeof(control->ttl));
+    if (control->has_tos)
+        control_item_write(room, SOL_IP, IP_TOS, &control->tos, 1);
 }
 
 /* ---- One part: sendto, recvfrom ---- */

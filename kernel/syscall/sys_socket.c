@@ -16,11 +16,13 @@
 
 #define TYPE_BITS        15
 #define OPTION_BYTES_MAX 256
+#define PRIORITY_MAX     6 /* without privileges */
 
 /* Options that are on or off. */
-#define SWITCHES                                                                         \
-    (1U << SO_REUSEADDR | 1U << SO_DONTROUTE | 1U << SO_BROADCAST | 1U << SO_KEEPALIVE | \
-     1U << SO_OOBINLINE | 1U << SO_REUSEPORT | 1U << SO_PASSCRED | 1U << SO_TIMESTAMP)
+#define SWITCHES                                                                                 \
+    (1ULL << SO_REUSEADDR | 1ULL << SO_DONTROUTE | 1ULL << SO_BROADCAST | 1ULL << SO_KEEPALIVE | \
+     1ULL << SO_OOBINLINE | 1ULL << SO_REUSEPORT | 1ULL << SO_PASSCRED | TIMES)
+#define TIMES (1ULL << SO_TIMESTAMP | 1ULL << SO_TIMESTAMPNS) /* setting one ends the other */
 
 int socket_address_read(struct socket_address *address, uint64_t buffer, uint64_t bytes)
 {
@@ -181,7 +183,7 @@ struct linux_linger {
 
 static bool is_switch(uint32_t option)
 {
-    return option < 32 && (SWITCHES >> option & 1);
+    return option < 64 && (SWITCHES >> option & 1);
 }
 
 /* Returns the time limit that an option sets; NULL if it is no such option. */
@@ -206,14 +208,19 @@ static long option_of(struct socket *socket, uint32_t option)
     case SO_RCVBUF:
         return socket->receive_room;
     case SO_RCVLOWAT:
-        return 1;
+        return socket->low_water ? socket->low_water : 1;
+    case SO_PRIORITY:
+        return socket->priority;
+    case SO_MARK:
+        return socket->mark;
+    case SO_BUSY_POLL:
+        return socket->busy_poll_us;
     case SO_DOMAIN:
         return socket->family;
     case SO_PROTOCOL:
         return socket->protocol;
     case SO_ERROR: /* of a family that has none pending */
     case SO_ACCEPTCONN:
-    case SO_PRIORITY:
         return 0;
     default:
         return -ENOPROTOOPT;
@@ -286,10 +293,11 @@ static int time_limit_set(uint64_t *limit_ns, const struct linux_timeval *time, 
 
 static void switch_set(struct socket *socket, uint32_t option, bool on)
 {
+    const uint64_t bit = 1ULL << option;
+
+    __atomic_fetch_and(&socket->switches, ~(bit & TIMES ? TIMES : bit), __ATOMIC_RELAXED);
     if (on)
-        __atomic_fetch_or(&socket->switches, 1U << option, __ATOMIC_RELAXED);
-    else
-        __atomic_fetch_and(&socket->switches, ~(1U << option), __ATOMIC_RELAXED);
+        __atomic_fetch_or(&socket->switches, bit, __ATOMIC_RELAXED);
 }
 
 /* Sets the options of SOL_SOCKET that this file keeps. */
@@ -297,13 +305,15 @@ static int common_set(struct socket *socket, uint32_t option, const void *value,
 {
     uint64_t *limit = time_limit_of(socket, option);
     const struct linux_linger *linger = value;
+    int32_t number;
 
-    if (bytes < sizeof(int32_t))
-        return -EINVAL;
+    if (bytes < sizeof(number))
+        return option == SO_BINDTODEVICE ? -ENOPROTOOPT : -EINVAL;
+    number = *(const int32_t *)value;
     if (limit)
         return time_limit_set(limit, value, bytes);
     if (is_switch(option)) {
-        switch_set(socket, option, *(const int32_t *)value);
+        switch_set(socket, option, number);
         return 0;
     }
     switch (option) {
@@ -315,8 +325,22 @@ static int common_set(struct socket *socket, uint32_t option, const void *value,
         return 0;
     case SO_SNDBUF: /* changes nothing here: getsockopt answers what there is */
     case SO_RCVBUF:
+        return 0;
     case SO_RCVLOWAT:
+        socket->low_water = number < 0 ? INT32_MAX : (uint32_t)number;
+        return 0;
     case SO_PRIORITY:
+        if (number < 0 || number > PRIORITY_MAX)
+            return -EPERM;
+        socket->priority = (uint32_t)number;
+        return 0;
+    case SO_MARK:
+        socket->mark = (uint32_t)number;
+        return 0;
+    case SO_BUSY_POLL:
+        if (number < 0)
+            return -EINVAL;
+        socket->busy_poll_us = (uint32_t)number;
         return 0;
     default:
         return -ENOPROTOOPT;

@@ -4,6 +4,7 @@
  * and at most the thread's latency bound too long.
  */
 #include "arch.h"
+#include "beat/nettick.h"
 #include "time/clock.h"
 #include "lib/errno.h"
 #include "process/process.h"
@@ -130,6 +131,60 @@ long sys_settimeofday(uint64_t address)
     if (address && (time.seconds < 0 || time.microseconds < 0 || time.microseconds >= US_PER_S))
         return -EINVAL;
     return -EPERM;
+}
+
+/* Linux's numbers of adjtimex(2). */
+enum {
+    ADJUST_ONCE = 0x1,
+    ADJUST_READ = 0x2000,
+    ADJUST_OLD = 0x8000, /* adjtime's */
+    STATUS_UNSYNCHRONISED = 0x40,
+    TIME_OK = 0,
+    TIME_ERROR = 5,
+    CONSTANT = 2,
+    PRECISION_US = 1,
+    TICK_US = 10000,
+    ERROR_UNKNOWN_US = 16000000,
+};
+#define TOLERANCE (500LL << 16)
+
+/* Describes the wall clock. A program may not change it, as one without privileges on Linux. */
+long sys_clock_adjtime(uint64_t clock, uint64_t address)
+{
+    const bool is_steered = clock_page()->wall.base_ns; /* by the conductor */
+    struct nettick_moment conductor;
+    struct linux_timex state;
+    uint64_t ns, tai_ns;
+
+    if (user_read(&state, address, sizeof(state)))
+        return -EFAULT;
+    if ((uint32_t)clock != CLOCK_ID_REALTIME)
+        return clock_read(clock, &ns) ? -EINVAL : -EOPNOTSUPP;
+    if (state.modes & ADJUST_OLD && !(state.modes & ADJUST_ONCE))
+        return -EINVAL;
+    if (state.modes && !(state.modes & ADJUST_OLD && state.modes & ADJUST_READ))
+        return -EPERM;
+    nettick_moment(&conductor);
+    ns = clock_wall_ns(&tai_ns);
+    state = (struct linux_timex){ .modes = state.modes,
+                                  .status = STATUS_UNSYNCHRONISED,
+                                  .error_max = ERROR_UNKNOWN_US,
+                                  .error = ERROR_UNKNOWN_US,
+                                  .constant = CONSTANT,
+                                  .precision = PRECISION_US,
+                                  .tolerance = TOLERANCE,
+                                  .time = timeval_of(ns),
+                                  .tick = TICK_US,
+                                  .tai = (int32_t)((tai_ns - ns) / NS_PER_S) };
+    if (is_steered) {
+        state.status = 0;
+        state.offset = conductor.error_ns / 1000;
+        state.error = state.error_max = (state.offset < 0 ? -state.offset : state.offset) + PRECISION_US;
+        state.frequency = (conductor.drift * US_PER_S) >> 16; /* of 2^-32 */
+    }
+    if (user_write(address, &state, sizeof(state)))
+        return -EFAULT;
+    return is_steered ? TIME_OK : TIME_ERROR;
 }
 
 long sys_getrusage(uint64_t who, uint64_t buffer)

@@ -360,6 +360,10 @@ def frames() -> Iterator[bytes]:
     offer = bytes(236 + 4) + b"\x35\x01\x02\x36\x04\x0a\0\0\x02\x33\x04\xff\xff\xff\xff\x01\x04\xff\0\0\0\xff"
     acknowledged = offer.replace(b"\x35\x01\x02", b"\x35\x01\x05")
     yield step(31, ip(17, bytes(8) + offer)) + step(5, b"") + step(31, ip(17, bytes(8) + acknowledged))
+    facts = b"\x1a\x02\x05\x78\x79\x07\x10\x0a\x32\x0a\0\0\x01\x79\x05\0\x0a\0\0\x02"
+    facts += b"\x77\x0e\x07cluster\0\x01a\xc0\0\0" + b"\x06\x0c" + b"\x0a\0\0\x02" * 3
+    given = acknowledged[:-1] + facts + b"\xff"
+    yield step(31, ip(17, bytes(8) + offer)) + step(5, b"") + step(31, ip(17, bytes(8) + given))
     yield step(0, arp) + step(15, ip(6, tcp(2, b"\x02\x04\x05\xb4\x01\x03\x03\x07"))) + step(9, b"")
     yield step(15, ip(6, tcp(2))) + step(15, ip(6, tcp(16, data=b"hello"))) + step(15, ip(6, tcp(17)))
     selected = b"\x01\x01\x05\x0a" + struct.pack(">II", 3000, 9000)

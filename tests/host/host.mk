@@ -34,8 +34,8 @@ HOST_MORE     :=
 HOST_FLAGS    := $(HOST_BUILD).flags
 $(HOST_FLAGS): FLAGS = $(HOST_CC) $(HOST_CFLAGS) $(HOST_FUZZABLE)
 
-HOST_TESTS := string format multiboot2 pvh command_line address_option memplan elf_image cpio tree \
-              watch file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame \
+HOST_TESTS := string format multiboot2 pvh command_line address_option dhcp_option memplan elf_image cpio \
+              tree watch file_lock mount acpi timer_queue vdso symbols avl screen beat_frame answer_frame \
               page_frame global_clock \
               registry lease_table welcomes commands json launch_request launch_writer pmi \
               checksum ninep ninep_mount ninep_diod launch_cpus key seal key_frame
@@ -50,6 +50,7 @@ multiboot2_sources := arch/x86_64/boot/multiboot2.c kernel/lib/boot_info.c kerne
 pvh_sources := arch/x86_64/boot/pvh.c kernel/lib/boot_info.c kernel/lib/format.c
 command_line_sources := kernel/lib/command_line.c kernel/lib/format.c
 address_option_sources := kernel/net/address_option.c kernel/lib/format.c
+dhcp_option_sources := kernel/net/dhcp_option.c $(address_option_sources)
 memplan_sources := kernel/mm/memplan.c kernel/lib/format.c
 elf_image_sources := kernel/lib/elf_image.c kernel/lib/format.c
 cpio_sources := kernel/lib/cpio.c kernel/lib/format.c
@@ -169,7 +170,8 @@ ifndef LWIP
 include ports/lwip/lwip.mk
 endif
 frames_net := address address_option binding byte_queue connection connection_loss connection_timer \
-              datagram_input icmp_error interface loopback protocol_timers size stream time_wait
+              datagram_input dhcp_option icmp_error interface loopback protocol_timers size stream \
+              stream_visitor time_wait
 frames_fuzz_sources := $(frames_net:%=kernel/net/%.c) $(command_line_sources) kernel/lib/avl.c \
                        kernel/lib/checksum.c tests/host/stop.c
 ninep_fuzz_sources := $(ninep_sources)
@@ -261,7 +263,8 @@ $(HOST_BUILD)/bearssl/%.o: $(BEARSSL)/stamp $(HOST_FLAGS)
 # What includes lwIP's headers. The kernel and the MPI library are compiled without this warning.
 $(FUZZ_BUILD)/fuzz_frames: $(LWIP_C:%.c=$(HOST_BUILD)/lwip/%.o)
 frames_objects := $(HOST_BUILD)/tests/fuzz/fuzz_frames.o \
-                  $(patsubst %,$(HOST_BUILD)/kernel/net/%.o,$(filter-out address_option,$(frames_net)))
+                  $(patsubst %,$(HOST_BUILD)/kernel/net/%.o,\
+                  $(filter-out address_option dhcp_option,$(frames_net)))
 $(frames_objects): HOST_MORE := $(LWIP_INCLUDES) -Wno-sign-conversion
 $(frames_objects): $(LWIP)/stamp
 

@@ -150,7 +150,7 @@ static void inet_make(struct thread *t, unsigned object)
         made = socket(AF_INET, (object < 3 ? SOCK_DGRAM : SOCK_STREAM) | mode, 0);
     timeouts_set(made);
     if (below(t, 4))
-        setsockopt(made, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
+        setsockopt(made, SOL_SOCKET, below(t, 4) ? SO_REUSEADDR : SO_REUSEPORT, &one, sizeof(one));
     if (object < 3) {
         setsockopt(made, IPPROTO_IP, IP_MULTICAST_IF, &own, sizeof(own));
         if (below(t, 2)) /* one of several at GROUP_PORT, each of which gets what is sent there */
@@ -177,11 +177,17 @@ static struct sockaddr_in inet_name(struct thread *t)
 static long inet_option(struct thread *t, int descriptor)
 {
     static const int options[][2] = {
-        { SOL_SOCKET, SO_REUSEADDR }, { SOL_SOCKET, SO_RCVBUF },    { SOL_SOCKET, SO_SNDBUF },
-        { SOL_SOCKET, SO_ERROR },     { SOL_SOCKET, SO_LINGER },    { IPPROTO_IP, IP_TTL },
-        { IPPROTO_IP, IP_PKTINFO },   { IPPROTO_IP, IP_RECVERR },   { IPPROTO_IP, IP_MULTICAST_TTL },
-        { IPPROTO_TCP, TCP_NODELAY }, { IPPROTO_TCP, TCP_CORK },    { IPPROTO_TCP, TCP_INFO },
-        { IPPROTO_TCP, TCP_MAXSEG },  { SOL_SOCKET, SO_KEEPALIVE },
+        { SOL_SOCKET, SO_REUSEADDR },      { SOL_SOCKET, SO_RCVBUF },
+        { SOL_SOCKET, SO_SNDBUF },         { SOL_SOCKET, SO_ERROR },
+        { SOL_SOCKET, SO_LINGER },         { IPPROTO_IP, IP_TTL },
+        { IPPROTO_IP, IP_PKTINFO },        { IPPROTO_IP, IP_RECVERR },
+        { IPPROTO_IP, IP_MULTICAST_TTL },  { IPPROTO_TCP, TCP_NODELAY },
+        { IPPROTO_TCP, TCP_CORK },         { IPPROTO_TCP, TCP_INFO },
+        { IPPROTO_TCP, TCP_MAXSEG },       { SOL_SOCKET, SO_KEEPALIVE },
+        { SOL_SOCKET, SO_REUSEPORT },      { SOL_SOCKET, SO_RCVLOWAT },
+        { SOL_SOCKET, SO_TIMESTAMP },      { IPPROTO_TCP, TCP_USER_TIMEOUT },
+        { IPPROTO_TCP, TCP_LINGER2 },      { IPPROTO_TCP, TCP_SYNCNT },
+        { IPPROTO_TCP, TCP_DEFER_ACCEPT }, { IPPROTO_TCP, 25 /* TCP_NOTSENT_LOWAT */ },
     };
     const int *const one = options[below(t, sizeof(options) / sizeof(options[0]))];
     int value[32] = { (int)below(t, below(t, 2) ? 2 : 100000), 0 };

@@ -449,7 +449,11 @@ static void client(char **words)
     ssize_t part = 0;
 
     inet_pton(AF_INET, words[0], &name.sin_addr);
-    if (words[3]) {
+    if (words[3] && strcmp(words[3], "syn_count") == 0) {
+        const int value = atoi(words[4]);
+
+        IS(setsockopt(end, IPPROTO_TCP, TCP_SYNCNT, &value, sizeof(value)), 0);
+    } else if (words[3] && strcmp(words[3], "keepalive") == 0) {
         IS(setsockopt(end, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one)), 0);
         IS(setsockopt(end, IPPROTO_TCP, TCP_KEEPIDLE, &one, sizeof(one)), 0);
         IS(setsockopt(end, IPPROTO_TCP, TCP_KEEPINTVL, &one, sizeof(one)), 0);
@@ -457,6 +461,11 @@ static void client(char **words)
     }
     errno = 0;
     if (connect(end, (void *)&name, sizeof(name)) == 0) {
+        if (words[3] && strcmp(words[3], "user_timeout") == 0) {
+            const int value = atoi(words[4]);
+
+            IS(setsockopt(end, IPPROTO_TCP, TCP_USER_TIMEOUT, &value, sizeof(value)), 0);
+        }
         while (sent < bytes &&
                (part = send(end, buffer, bytes - sent < sizeof(buffer) ? bytes - sent : sizeof(buffer),
                             MSG_NOSIGNAL)) > 0)

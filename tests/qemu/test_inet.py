@@ -4,6 +4,7 @@ TCP made of single segments: its script decides what is acknowledged, and when."
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -296,6 +297,27 @@ def test_keepalive_finds_a_peer_that_is_gone(tacet: Run) -> None:
 
     result = talk(tacet, Peer(serve), "0", "keepalive")
     assert f"sent 0 got 0 errno {ETIMEDOUT}\n".encode() in result.stdout, result.explain()
+
+
+def test_a_peer_that_does_not_acknowledge_in_time_is_given_up(tacet: Run) -> None:
+    def serve(peer: Peer) -> None:
+        peer.accept()
+
+    result = talk(tacet, Peer(serve), "100", "user_timeout", "700")
+    assert f"sent 100 got 0 errno {ETIMEDOUT}\n".encode() in result.stdout, result.explain()
+
+
+def test_a_request_is_repeated_as_often_as_the_program_says(tacet: Run) -> None:
+    requests = []
+
+    def serve(peer: Peer) -> None:
+        with contextlib.suppress(WireError):
+            while True:
+                requests.append(peer.segment())
+
+    result = talk(tacet, Peer(serve), "100", "syn_count", "1")
+    assert f"sent 0 got 0 errno {ETIMEDOUT}\n".encode() in result.stdout, result.explain()
+    assert [request.flags for request in requests] == [SYN, SYN]
 
 
 def test_bytes_out_of_order_and_twice_are_put_right(tacet: Run) -> None:

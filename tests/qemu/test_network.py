@@ -8,6 +8,8 @@ import random
 import re
 from pathlib import Path
 
+import network
+import nodes
 import pytest
 from conftest import APPS, Run, expect_exit
 from lan import ARP, IPV4, MAC, OTHER_MAC, Dhcp, Lan, arp, ethernet, ip, ipv4, option, ping, udp
@@ -58,6 +60,80 @@ def test_an_address_by_dhcp_comes_with_its_router_servers_and_names(
         "10.9.0.7 node7",
     ]
     assert any(line.startswith("eth0\t00000000\t0100090A\t0003") for line in lines), lines
+
+
+ROUTES = option(
+    121, bytes([16]) + ip("10.50.0.0")[:2] + ip("10.9.0.2") + bytes([32]) + ip("10.60.0.7") + bytes(4)
+)
+CUT_ROUTES = option(121, bytes([16]) + ip("10.50.0.0")[:2] + ip("10.9.0.2") + bytes([24]))
+SEARCH = option(119, b"\7cluster\7example\0\3sub\xc0\0")
+CIRCLE = option(119, b"\1a\xc0\0")
+
+
+@pytest.mark.parametrize(
+    ("more", "servers", "lines", "mtu"),
+    ids=["whole", "malformed"],
+    argvalues=[
+        (
+            option(26, b"\x05\x78") + ROUTES + SEARCH,
+            3,
+            [
+                "search cluster.example sub.cluster.example",
+                "eth0\t0000090A\t00000000\t0001",
+                "eth0\t0000320A\t0200090A\t0003",
+                "eth0\t07003C0A\t00000000\t0005",
+            ],
+            1400,
+        ),
+        (
+            option(26, b"\x00\x40") + CUT_ROUTES + CIRCLE,
+            0,
+            ["search cluster", "eth0\t00000000\t0100090A\t0003", "eth0\t0000090A\t00000000\t0001"],
+            1500,
+        ),
+    ],
+)
+def test_dhcp_s_routes_servers_names_and_mtu_are_the_node_s_if_they_make_sense(
+    more: bytes, servers: int, lines: list[str], mtu: int, tacet: Run, busybox: Path
+) -> None:
+    def hook(kind: int, options: bytes) -> bytes:
+        return options[:-1] + more + b"\xff"
+
+    lan = Lan(Dhcp(dns=[f"10.9.0.{50 + i}" for i in range(servers)], hook=hook))
+    result = expect_exit(boot(tacet, lan, busybox, "cat", "/etc/resolv.conf", "/proc/net/route"))
+    said = result.stdout.decode().splitlines()
+    found = [line for line in said if line.startswith("nameserver")]
+    assert found == [f"nameserver 10.9.0.{50 + i}" for i in range(servers)], said
+    shown = [line for line in said if line.startswith(("search", "eth0\t"))]
+    assert [line[: len(wanted)] for line, wanted in zip(shown, lines, strict=True)] == lines, said
+    assert (", MTU 1400, from 10.9.0.1" in result.console) == (mtu == 1400), result.explain()
+
+
+def test_dnsmasq_s_routes_servers_names_and_mtu_are_the_node_s(tacet: Run, busybox: Path) -> None:
+    with nodes.namespace() as space:
+        more = [
+            "26,1400",
+            "121,10.50.0.0/16,10.99.0.9,0.0.0.0/0,10.99.0.1",
+            "119,cluster.example,sub.cluster.example",
+        ]
+        servers = ",".join(f"10.99.0.{number}" for number in (1, 2, 3))
+        options = [f"--dhcp-option-force={text}" for text in [*more, f"6,{servers}"]]
+        with space.dnsmasq(*network.addresses_of(network.ADDRESS), *options):
+            card = qemu.Network("bridge", "e1000", nodes.MAC, enter=space.enter)
+            files = ["/etc/resolv.conf", "/proc/net/route"]
+            result = expect_exit(tacet(busybox, "cat", *files, network=card, time_limit=120))
+    said = result.stdout.decode()
+    assert [line.split()[-1] for line in said.splitlines()[:3]] == servers.split(","), said
+    assert "search cluster.example sub.cluster.example\n" in said
+    assert re.search(r"^eth0\t0000320A\t0900630A\t0003\t.*\t0000FFFF\t", said, re.M), said
+    assert ", router 10.99.0.1, name server 10.99.0.1" in result.console, result.explain()
+    assert ", MTU 1400, from " in result.console, result.explain()
+
+
+@pytest.mark.parametrize("words", ["nc 10.50.0.1 7", "ping -c 1 10.50.0.1"])
+def test_without_a_way_to_an_address_calls_say_so_at_once(words: str, tacet: Run, busybox: Path) -> None:
+    result = boot(tacet, Lan(), busybox, *words.split(), options="ip=10.9.0.7/24 raw_sockets=on")
+    assert b"Network is unreachable" in result.stderr, result.explain()
 
 
 def test_a_static_address_asks_nobody(tacet: Run, busybox: Path) -> None:

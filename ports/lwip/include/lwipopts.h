@@ -89,6 +89,7 @@ extern unsigned connection_window;
 #define LWIP_WND_SCALE       1
 #define TCP_RCV_SCALE        7
 #define TCP_SND_BUF          (16 * 1024 * 1024)
+#define TCP_SYNMAXRTX        12 /* kernel/net/stream.c gives up earlier */
 #define TCP_SND_QUEUELEN     0xfff0
 #define TCP_SNDLOWAT         (2 * TCP_MSS)
 #define TCP_QUEUE_OOSEQ      1
