@@ -129,6 +129,23 @@ struct file *file_allocate(struct process *process)
     return NULL;
 }
 
+int file_make(const struct file_operations *operations, unsigned flags, struct file **out)
+{
+    struct file *file = *out = file_allocate(arch_process());
+
+    if (!file)
+        return -EMFILE;
+    file->operations = operations;
+    file->flags = flags & (O_ACCMODE | O_NONBLOCK);
+    file->mode = 0600;
+    return 0;
+}
+
+uint64_t file_changes(struct file *file)
+{
+    return __atomic_load_n(&file->changes, __ATOMIC_RELAXED);
+}
+
 int files_allocate(struct process *process, struct file *files[2])
 {
     files[0] = file_allocate(process);

@@ -108,12 +108,16 @@ static const struct file_operations signalfd_operations = { .read = signalfd_rea
                                                             .name = "anon_inode:[signalfd]",
                                                             .waits = true };
 
-void signalfd_initialise(struct file *file, unsigned flags)
+long signalfd_create(uint64_t set, unsigned flags)
 {
-    file->operations = &signalfd_operations;
-    file->flags = O_RDWR | (flags & O_NONBLOCK);
-    file->mode = 0600;
+    FILE_REFERENCE file;
+    int error = file_make(&signalfd_operations, O_RDWR | flags, &file);
+
+    if (error)
+        return error;
+    file->signals = set;
     signals_watch(file->process);
+    return file_install(file->process, file, 0, flags & O_CLOEXEC);
 }
 
 int signalfd_set(struct file *file, uint64_t set)

@@ -79,9 +79,6 @@ struct linux_flock {
 #define EPOLLEXCLUSIVE_WITH (1U << 0 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 29 | EPOLLET | EPOLLEXCLUSIVE)
 #define EPOLL_ABOVE_MAX     4 /* sets above another one */
 
-#define TFD_TIMER_ABSTIME       1
-#define TFD_TIMER_CANCEL_ON_SET 2
-
 #define UTIME_NOW  0x3fffffff
 #define UTIME_OMIT 0x3ffffffe
 

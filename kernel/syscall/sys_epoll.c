@@ -55,14 +55,9 @@ static void epoll_release(struct file *file)
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-static uint64_t epoll_events(const struct file *file)
-{
-    return event_of(file->object);
-}
-
-const struct file_operations epoll_operations = {
-    .events = epoll_events, .release = epoll_release, .name = "anon_inode:[eventpoll]", .waits = true
-};
+const struct file_operations epoll_operations = { .release = epoll_release,
+                                                  .name = "anon_inode:[eventpoll]",
+                                                  .waits = true };
 
 long sys_epoll_create1(uint64_t flags)
 {
