@@ -34,6 +34,16 @@ static int pidfd_open_(pid_t pid)
     return (int)syscall(SYS_pidfd_open, pid, 0);
 }
 
+/* Opens the second rank, which may not have begun yet. */
+static int second_open(void)
+{
+    int file;
+
+    while ((file = pidfd_open_(SECOND_PID)) < 0 && errno == ESRCH)
+        usleep(1000);
+    return file;
+}
+
 /* Reads what there is; returns the events of a name, or of all, in one mask. */
 static uint32_t events_of(int queue, const char *name)
 {
@@ -74,8 +84,7 @@ static int ranks(void)
     sigemptyset(&set);
     sigaddset(&set, SIGUSR1);
     sigprocmask(SIG_BLOCK, &set, NULL);
-    const int files[] = { inotify_init1(IN_NONBLOCK), signalfd(-1, &set, SFD_NONBLOCK),
-                          pidfd_open_(SECOND_PID) };
+    const int files[] = { inotify_init1(IN_NONBLOCK), signalfd(-1, &set, SFD_NONBLOCK), second_open() };
     int outer = epoll_create1(0), inner = epoll_create1(0);
     struct epoll_event event = { .events = EPOLLIN, .data.fd = inner };
 
