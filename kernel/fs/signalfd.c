@@ -116,7 +116,9 @@ long signalfd_create(uint64_t set, unsigned flags)
     if (error)
         return error;
     file->signals = set;
-    signals_watch(file->process);
+    spin_lock(&file->process->signals.lock); /* a signal is pending before, or its sender sees this */
+    file->process->signals.watched = true;
+    spin_unlock(&file->process->signals.lock);
     return file_install(file->process, file, 0, flags & O_CLOEXEC);
 }
 

@@ -62,10 +62,11 @@ struct process_signals {
     struct linux_sigaction actions[SIGNAL_COUNT];
     struct signal_pending pending; /* for any thread that does not block them */
     bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
-    bool stopped;       /* a signal has stopped the process: threads wait on their way back to the program */
-    bool watched;       /* there has been a file that shows its signals: senders notify of them */
-    uint64_t sent;      /* signals sent since then */
-    unsigned pool_used; /* entries of the pool that have been in use so far */
+    bool stopped; /* a signal has stopped the process: threads wait on their way back to the program */
+    /* Set, with the lock: senders notify the process's threads of its struct process_signals (event.h). */
+    bool watched;
+    uint64_t sent;               /* signals sent since then */
+    unsigned pool_used;          /* entries of the pool that have been in use so far */
     struct list_link *pool_free; /* entries of the pool that are free again */
     struct signal_entry pool[SIGNAL_ENTRIES];
 };
@@ -102,9 +103,6 @@ void signal_thread_end(struct thread *thread);
  * -EAGAIN if a signal that queues does not fit any more; other kinds always do. */
 int signal_send(struct process *process, struct thread *thread, const struct signal_info *info,
                 struct signal_entry *entry);
-
-/* Has senders notify the process's threads (event.h) of `signals`, its struct process_signals. */
-void signals_watch(struct process *process);
 
 /* Takes a timer's entry back. */
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);

@@ -27,6 +27,9 @@
 #include "time/timespec.h"
 #include "process/event.h"
 
+#define ABOVE_MAX      4 /* sets above another one */
+#define EXCLUSIVE_WITH (1U << 0 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 29 | EPOLLET | EPOLLEXCLUSIVE)
+
 struct row {
     uint64_t serial; /* the file's serial; 0: no row */
     uint32_t events;
@@ -130,7 +133,7 @@ static bool sets_descend(const struct file *file, const struct epoll *outer, uns
 {
     struct epoll *epoll = file->object;
 
-    if (epoll == outer || above > EPOLL_ABOVE_MAX)
+    if (epoll == outer || above > ABOVE_MAX)
         return false;
     if (search ? epoll->search == search : epoll->above >= above)
         return true;
@@ -173,7 +176,7 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
         return -EINVAL;
     bool is_set = file->operations == &epoll_operations;
     if ((event.events & EPOLLEXCLUSIVE) &&
-        ((uint32_t)operation == EPOLL_CTL_MOD || is_set || (event.events & ~EPOLLEXCLUSIVE_WITH)))
+        ((uint32_t)operation == EPOLL_CTL_MOD || is_set || (event.events & ~EXCLUSIVE_WITH)))
         return -EINVAL;
     if (file->inode && !file->inode->device)
         return -EPERM; /* as Linux: files and directories are always ready */
@@ -250,7 +253,7 @@ unsigned epoll_readiness(struct file *file, struct scan *scan, uint64_t *activit
     unsigned ready = 0;
 
     *activity = 0;
-    if (scan->depth > EPOLL_ABOVE_MAX)
+    if (scan->depth > ABOVE_MAX)
         return 0; /* in a circle, which is about to be refused */
     if (is_first)
         scan->sets_since_ns = members.sets_since_ns = now_ns;
