@@ -216,7 +216,7 @@ void eventfd_initialise(struct file *file, uint32_t value, unsigned flags);
  * *out is a FILE_REFERENCE of the caller in any case. -EMFILE. */
 int file_make(const struct file_operations *operations, unsigned flags, struct file **out);
 
-/* An `activity` for files that count their changes. */
+/* Returns file->changes: an `activity` for files that count them. */
 uint64_t file_changes(struct file *file);
 
 /* Makes a timer that is read, timerfd_create(2), signals that are read, signalfd(2), or a process,

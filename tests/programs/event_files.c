@@ -118,7 +118,7 @@ static int ranks(void)
     return promises_kept();
 }
 
-/* ---- Nobody waits ---- */
+/* ---- No thread waits ---- */
 
 static uint64_t interrupts(void)
 {
@@ -180,7 +180,7 @@ static void watches_of_many_folders(void)
     close(queue);
 }
 
-/* Each of several queues watches one folder, until there are too many. */
+/* Has several queues watch one folder, until there are too many. */
 static void watchers_of_one_file(void)
 {
     int queues[200], count = 0;

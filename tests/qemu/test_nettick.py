@@ -248,8 +248,8 @@ def test_programs_clocks_follow_the_conductor(mode: str, cpus: int, tacet: Run) 
 
 
 def test_timers_that_are_read_follow_the_conductor(tacet: Run) -> None:
-    """An hour ahead: of timers by the time of day in half an hour one expires and one ends at the step; one by
-    the time since boot goes on."""
+    """An hour ahead: of timers by the time of day in half an hour one expires, one ends at the step;
+    one by the time since boot goes on."""
     ahead_ns = time.time_ns() - time.monotonic_ns() + 3600 * S
 
     def beat(sequence: int) -> Beat:
