@@ -299,7 +299,6 @@ static const struct proc_file files[] = {
     { "/proc/uptime", .make = uptime_text },
     { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },
     { "/proc/sys/fs/inotify/max_queued_events", .text = "4087\n" },
-    { "/proc/sys/fs/inotify/max_user_instances", .text = "128\n" },
     { "/proc/sys/fs/inotify/max_user_watches", .text = "8192\n" }, /* WATCHES_MAX */
     { "/proc/sys/kernel/hostname", .text = "tacet\n" },
     { "/proc/sys/kernel/osrelease", .text = LINUX_RELEASE "\n" },
