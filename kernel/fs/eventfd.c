@@ -25,7 +25,7 @@ static int64_t value_move(struct file *file, uint64_t *value, bool write)
     if (!write)
         *value = file->event.is_semaphore ? 1 : *counter;
     *counter = write ? *counter + *value : *counter - *value;
-    file->event.changes++;
+    file->changes++;
     return 0;
 }
 
@@ -81,15 +81,10 @@ static unsigned eventfd_ready(struct file *file)
     return (value > 0 ? READY_IN : 0) | (value < VALUE_MAX ? READY_OUT : 0);
 }
 
-static uint64_t eventfd_activity(struct file *file)
-{
-    return __atomic_load_n(&file->event.changes, __ATOMIC_RELAXED);
-}
-
 static const struct file_operations eventfd_operations = { .read = eventfd_read,
                                                            .write = eventfd_write,
                                                            .ready = eventfd_ready,
-                                                           .activity = eventfd_activity,
+                                                           .activity = file_changes,
                                                            .name = "anon_inode:[eventfd]",
                                                            .waits = true };
 

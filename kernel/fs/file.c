@@ -332,6 +332,23 @@ struct file *file_allocate(struct process *process)
     return files_allocate(process, &file, 1) ? NULL : file;
 }
 
+int file_make(const struct file_operations *operations, unsigned flags, struct file **out)
+{
+    int error = files_allocate(arch_process(), out, 1);
+
+    if (error)
+        return error;
+    (*out)->operations = operations;
+    (*out)->flags = flags & (O_ACCMODE | O_NONBLOCK);
+    (*out)->mode = 0600;
+    return 0;
+}
+
+uint64_t file_changes(struct file *file)
+{
+    return __atomic_load_n(&file->changes, __ATOMIC_RELAXED);
+}
+
 int file_close(struct process *process, uint64_t number)
 {
     struct file_table *table = process->files;

@@ -67,6 +67,7 @@ struct file {
     bool is_terminal;   /* a standard stream that is the console */
     uint8_t claim;      /* file_offset_claim */
     bool has_locks;     /* it has, or had, locks of flock or of its open file description */
+    uint64_t changes;   /* file_changes: of its value or its setting */
     uint64_t serial;    /* different from that of every other file that was ever opened; not 0 */
     union {             /* what its kind of file keeps */
         void *object;   /* a pipe, a socket, a set of polled files */
@@ -78,15 +79,14 @@ struct file {
         } text;                    /* text_file.h */
         struct {
             uint64_t value;
-            uint64_t changes; /* how often the value has changed */
             bool is_semaphore;
         } event; /* eventfd.c */
         struct {
-            uint64_t deadline;    /* of the first expiry that was not read (clock.h); 0: not set */
+            uint64_t at_ns;       /* of the first expiry that was not read, by its clock; 0: not set */
             uint64_t interval_ns; /* 0: once */
-            uint64_t changes;     /* how often it was set or read */
             uint64_t steps;       /* clock_wall_steps, as far as the program knows */
             bool is_wall;         /* its clock is CLOCK_REALTIME */
+            bool by_wall;         /* set to a time of that */
             bool ends_at_steps;   /* TFD_TIMER_CANCEL_ON_SET */
         } timer;                  /* timerfd.c */
         uint64_t signals;         /* signalfd.c: a bit each */
@@ -264,17 +264,23 @@ int file_bytes_limit(uint64_t offset, uint64_t *bytes);
  * `flags`, O_NONBLOCK and EFD_SEMAPHORE count. eventfd.c */
 void eventfd_initialise(struct file *file, uint32_t value, unsigned flags);
 
-/* Makes `file` a timer that is read, timerfd_create(2), signals that are read, signalfd(2), or a process,
- * pidfd_open(2). Of `flags`, O_NONBLOCK counts. timerfd.c, signalfd.c, pidfd.c */
-void timerfd_initialise(struct file *file, bool is_wall, unsigned flags);
-void signalfd_initialise(struct file *file, unsigned flags);
-void pidfd_initialise(struct file *file, struct process *process, unsigned flags);
+/* Makes an open file without an inode of the caller's process; of `flags`, the access and O_NONBLOCK count.
+ * *out is a FILE_REFERENCE of the caller in any case. Errors: as files_allocate. */
+int file_make(const struct file_operations *operations, unsigned flags, struct file **out);
 
-/* Sets a timer: to a time of its clock, or in `ns` from now; 0 stops it. *old gets the setting before.
- * -EINVAL if the file is no timer; -ECANCELED, but the timer is set, if `ends_at_steps` and the clock has
- * stepped. */
+/* Returns file->changes: an `activity` for files that count them. */
+uint64_t file_changes(struct file *file);
+
+/* Makes a timer that is read, timerfd_create(2), signals that are read, signalfd(2), or a process,
+ * pidfd_open(2), an open file. Returns a descriptor. timerfd.c, signalfd.c, pidfd.c */
+long timerfd_create(bool is_wall, unsigned flags);
+long signalfd_create(uint64_t set, unsigned flags);
+long pidfd_create(struct process *process, unsigned flags);
+
+/* Sets a timer; `flags` are of TFD_TIMER_. 0 ns stops it. *old gets the setting before. -EINVAL if the file
+ * is no timer; -ECANCELED, but the timer is set, if it ends at steps of the clock, and there was one. */
 struct timer_setting;
-int timerfd_set(struct file *file, uint64_t ns, uint64_t interval_ns, bool is_absolute, bool ends_at_steps,
+int timerfd_set(struct file *file, unsigned flags, uint64_t ns, uint64_t interval_ns,
                 struct timer_setting *old);
 int timerfd_get(struct file *file, struct timer_setting *setting);
 
@@ -284,9 +290,9 @@ int signalfd_set(struct file *file, uint64_t set);
 /* Returns the process that a file stands for, perhaps ended; NULL if it stands for none. */
 struct process *pidfd_process(const struct file *file);
 
-/* Makes `file` a queue of events of files, inotify(7): -ENOMEM. Adds and removes a watch, as the calls do,
- * the first under the lock of tree_lock_to_add. inotify.c */
-int inotify_create(struct file *file, unsigned flags);
+/* Makes a queue of events of files, inotify(7), an open file: returns a descriptor; -ENOMEM. Adds and removes
+ * a watch, as the calls do, the first under the lock of tree_lock_to_add. inotify.c */
+long inotify_create(unsigned flags);
 int inotify_watch(struct file *file, struct inode *inode, uint32_t mask);
 int inotify_unwatch(struct file *file, int32_t number);
 bool file_is_inotify(const struct file *file);

@@ -62,6 +62,7 @@ static bool is_newest(struct inotify *queue, const struct unit *event)
 
 static void put(struct inotify *queue, const struct unit *event)
 {
+    queue->file->changes++;
     queue->newest = queue->tail;
     for (unsigned i = 0; i < units_of(event); i++)
         *unit_at(queue, queue->tail++) = event[i];
@@ -148,13 +149,6 @@ static unsigned inotify_ready(struct file *file)
     return inotify_unread(file) ? READY_IN : 0;
 }
 
-static uint64_t inotify_activity(struct file *file)
-{
-    const struct inotify *queue = file->object;
-
-    return __atomic_load_n(&queue->tail, __ATOMIC_RELAXED);
-}
-
 static void inotify_release(struct file *file)
 {
     struct tree *tree = file->process->tree;
@@ -170,27 +164,27 @@ static void inotify_release(struct file *file)
 
 static const struct file_operations inotify_operations = { .read = inotify_read,
                                                            .ready = inotify_ready,
-                                                           .activity = inotify_activity,
+                                                           .activity = file_changes,
                                                            .release = inotify_release,
                                                            .name = "anon_inode:inotify",
                                                            .waits = true };
 
-int inotify_create(struct file *file, unsigned flags)
+long inotify_create(unsigned flags)
 {
-    struct process *process = file->process;
+    struct process *process = arch_process();
     uint64_t memory = page_pool_allocate(process->vm.pages, page_up(sizeof(struct inotify)), ARCH_PAGE);
-    struct inotify *queue = memory == PAGE_POOL_NONE ? NULL : arch_physical(memory);
+    FILE_REFERENCE file = NULL;
+    int error = memory == PAGE_POOL_NONE ? -ENOMEM : file_make(&inotify_operations, O_RDONLY | flags, &file);
 
-    if (!queue)
-        return -ENOMEM;
+    if (error && memory != PAGE_POOL_NONE)
+        page_pool_free(process->vm.pages, memory, page_up(sizeof(struct inotify)));
+    if (error)
+        return error;
+    struct inotify *queue = file->object = arch_physical(memory);
     memset(queue, 0, offsetof(struct inotify, units));
     queue->file = file;
-    file->object = queue;
-    file->operations = &inotify_operations;
-    file->flags = O_RDONLY | (flags & O_NONBLOCK);
-    file->mode = 0600;
     process->tree->watch_notify = watch_notify;
-    return 0;
+    return file_install(process, file, 0, flags & O_CLOEXEC);
 }
 
 bool file_is_inotify(const struct file *file)

@@ -35,6 +35,9 @@ struct linux_iovec {
 
 #define EFD_SEMAPHORE 1
 
+#define TFD_TIMER_ABSTIME       1
+#define TFD_TIMER_CANCEL_ON_SET 2
+
 #define F_RDLCK 0
 #define F_WRLCK 1
 #define F_UNLCK 2

@@ -17,29 +17,26 @@ static unsigned pidfd_ready(struct file *file)
     return __atomic_load_n(&process->has_ended, __ATOMIC_SEQ_CST) ? READY_IN : 0;
 }
 
-static uint64_t pidfd_activity(struct file *file)
-{
-    (void)file; /* it ends once */
-    return 0;
-}
-
 static uint64_t pidfd_events(const struct file *file)
 {
     return event_of(file->object);
 }
 
 static const struct file_operations pidfd_operations = { .ready = pidfd_ready,
-                                                         .activity = pidfd_activity,
+                                                         .activity = file_changes,
                                                          .events = pidfd_events,
                                                          .name = "anon_inode:[pidfd]",
                                                          .waits = true };
 
-void pidfd_initialise(struct file *file, struct process *process, unsigned flags)
+long pidfd_create(struct process *process, unsigned flags)
 {
-    file->operations = &pidfd_operations;
+    FILE_REFERENCE file;
+    int error = file_make(&pidfd_operations, O_RDWR | flags, &file);
+
+    if (error)
+        return error;
     file->object = process;
-    file->flags = O_RDWR | (flags & O_NONBLOCK);
-    file->mode = 0600;
+    return file_install(file->process, file, 0, true);
 }
 
 struct process *pidfd_process(const struct file *file)

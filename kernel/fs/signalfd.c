@@ -31,22 +31,23 @@ static uint64_t set_of(const struct file *file)
     return __atomic_load_n(&file->signals, __ATOMIC_RELAXED);
 }
 
+/* Converts what a signal carries: a sender's value, a timer's and a fault's zeros stand in one place. */
 static struct linux_signalfd_info described(const struct signal_info *info)
 {
-    struct linux_signalfd_info out = { .signal = (uint32_t)info->signal, .code = info->code };
+    struct linux_signalfd_info out = { .signal = (uint32_t)info->signal,
+                                       .code = info->code,
+                                       .number = (int32_t)info->sender.value,
+                                       .value = info->sender.value };
 
     if (info->code == SIGNAL_BY_TIMER) {
         out.timer = (uint32_t)info->timer.id;
         out.overrun = (uint32_t)info->timer.overrun;
-        out.value = info->timer.value;
     } else if (info->code <= 0) {
         out.pid = info->sender.pid;
         out.uid = info->sender.uid;
-        out.value = info->code == SIGNAL_BY_USER || info->code == SIGNAL_BY_TKILL ? 0 : info->sender.value;
     } else if (info->code != SIGNAL_BY_KERNEL) {
         out.address = info->fault.address;
     }
-    out.number = (int32_t)out.value;
     return out;
 }
 
@@ -108,12 +109,18 @@ static const struct file_operations signalfd_operations = { .read = signalfd_rea
                                                             .name = "anon_inode:[signalfd]",
                                                             .waits = true };
 
-void signalfd_initialise(struct file *file, unsigned flags)
+long signalfd_create(uint64_t set, unsigned flags)
 {
-    file->operations = &signalfd_operations;
-    file->flags = O_RDWR | (flags & O_NONBLOCK);
-    file->mode = 0600;
-    signals_watch(file->process);
+    FILE_REFERENCE file;
+    int error = file_make(&signalfd_operations, O_RDWR | flags, &file);
+
+    if (error)
+        return error;
+    file->signals = set;
+    spin_lock(&file->process->signals.lock); /* a signal is pending before, or its sender sees this */
+    file->process->signals.watched = true;
+    spin_unlock(&file->process->signals.lock);
+    return file_install(file->process, file, 0, flags & O_CLOEXEC);
 }
 
 int signalfd_set(struct file *file, uint64_t set)

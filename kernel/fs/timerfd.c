@@ -6,9 +6,9 @@
  * at most its own latency bound too long; a timer that no thread waits for costs no interrupt, and still
  * counts.
  *
- *      not set ──► set ──(the clock passes `deadline`)──► expired: readable
- *         ▲         ▲ ──────────── set or read: once ─────────┤
- *         └─────────┴───── read: `deadline` is the next ──────┘
+ *      not set ──► set ──(its clock passes `at_ns`)──► expired: readable
+ *         ▲         ▲ ──────────── set, or read: once ───────┤
+ *         └─────────┴────── read: `at_ns` is the next ───────┘
  *
  * The file's lock guards the setting. Runs in system calls.
  */
@@ -22,83 +22,58 @@
 #include "time/clock.h"
 #include "time/timespec.h"
 
-#define WALL_MAX ((1ULL << 62) - 1)
-
-/* Returns a time of the clock of a timer's deadline, or the last of that clock if it is later than that. */
-static uint64_t deadline_at(bool is_wall, uint64_t ns)
+/* Returns how often a timer has expired, and in *left_ns the time until it does again; 0: it does not. The
+ * caller holds the lock, as for what follows. */
+static uint64_t expiries(const struct file *file, uint64_t *left_ns)
 {
-    return is_wall ? DEADLINE_WALL | smaller(ns, WALL_MAX) : smaller(ns, INT64_MAX);
-}
+    const uint64_t interval_ns = file->timer.interval_ns, at_ns = file->timer.at_ns;
+    const uint64_t now_ns = file->timer.by_wall ? clock_wall_ns(NULL) : clock_now_ns();
 
-/* Returns the time left until a timer's deadline; if that is not positive, sets *late_ns to the time since.
- * The caller holds the lock, as for what follows. */
-static uint64_t left_ns(const struct file *file, uint64_t *late_ns)
-{
-    bool is_wall = deadline_is_wall(file->timer.deadline);
-    uint64_t at_ns = is_wall ? file->timer.deadline & ~DEADLINE_WALL : file->timer.deadline;
-    uint64_t now_ns = is_wall ? clock_wall_ns(NULL) : clock_now_ns();
-
-    *late_ns = now_ns - at_ns;
-    return at_ns > now_ns ? at_ns - now_ns : 0;
-}
-
-/* Returns how often a timer has expired. */
-static uint64_t expiries(const struct file *file)
-{
-    uint64_t late_ns;
-
-    if (!file->timer.deadline || left_ns(file, &late_ns))
+    *left_ns = 0;
+    if (at_ns > now_ns)
+        *left_ns = at_ns - now_ns;
+    if (!at_ns || at_ns > now_ns)
         return 0;
-    return file->timer.interval_ns ? late_ns / file->timer.interval_ns + 1 : 1;
+    if (!interval_ns)
+        return 1;
+    *left_ns = interval_ns - (now_ns - at_ns) % interval_ns;
+    return (now_ns - at_ns) / interval_ns + 1;
 }
 
-/* Returns whether the clock has stepped, for a timer that ends then; once for each step, if `taken`. */
-static bool has_stepped(struct file *file, bool taken)
+/* Returns whether the clock has stepped since the program knew it, and the timer was to end then. */
+static bool has_stepped(const struct file *file)
 {
-    const uint64_t steps = clock_wall_steps();
-    bool stepped = file->timer.ends_at_steps && file->timer.steps != steps;
-
-    if (taken)
-        file->timer.steps = steps;
-    return stepped;
+    return file->timer.ends_at_steps && file->timer.steps != clock_wall_steps();
 }
 
-static struct timer_setting setting_of(const struct file *file)
+/* Returns when the timer expires; `waits`: only if it has not done so yet, since it is ready then. */
+static uint64_t deadline_of_timer(struct file *file, bool waits)
 {
-    const uint64_t interval_ns = file->timer.interval_ns;
-    struct timer_setting setting = { 0, interval_ns };
-    uint64_t late_ns;
+    const uint64_t last_ns = (1ULL << 62) - 1; /* of a deadline */
+    uint64_t left_ns;
 
-    if (!file->timer.deadline)
-        return setting;
-    setting.left_ns = left_ns(file, &late_ns);
-    if (!setting.left_ns && interval_ns)
-        setting.left_ns = interval_ns - late_ns % interval_ns;
-    return setting;
+    SPIN_GUARD(&file->lock);
+    if (!file->timer.at_ns || (waits && expiries(file, &left_ns)))
+        return WAIT_FOREVER;
+    return deadline_by(file->timer.by_wall ? DEADLINE_WALL : 0, smaller(file->timer.at_ns, last_ns));
 }
 
 /* Takes the expiries: -EAGAIN if there are none, -ECANCELED if the clock has stepped. */
 static int64_t expiries_take(struct file *file, uint64_t *count)
 {
-    SPIN_GUARD(&file->lock);
-    const uint64_t deadline = file->timer.deadline, interval_ns = file->timer.interval_ns;
-    bool stepped = has_stepped(file, true), is_wall = deadline_is_wall(deadline);
+    uint64_t left_ns;
 
-    *count = expiries(file);
-    if (!*count)
-        return stepped ? -ECANCELED : -EAGAIN;
-    file->timer.deadline = 0;
-    if (interval_ns) /* neither the sum nor the product exceeds the time now and an interval */
-        file->timer.deadline =
-            deadline_at(is_wall, (is_wall ? deadline & ~DEADLINE_WALL : deadline) + *count * interval_ns);
-    file->timer.changes++;
-    return stepped ? -ECANCELED : 0;
-}
-
-static uint64_t wait_deadline(struct file *file)
-{
     SPIN_GUARD(&file->lock);
-    return file->timer.deadline ? file->timer.deadline : WAIT_FOREVER;
+    const uint64_t interval_ns = file->timer.interval_ns;
+    bool stepped = has_stepped(file);
+    file->timer.steps = clock_wall_steps();
+    *count = expiries(file, &left_ns);
+    if (*count) /* the product is at most the time since then, and an interval */
+        file->timer.at_ns = interval_ns ? smaller(file->timer.at_ns + *count * interval_ns, INT64_MAX) : 0;
+    file->changes += *count > 0;
+    if (stepped)
+        return -ECANCELED;
+    return *count ? 0 : -EAGAIN;
 }
 
 static int64_t timerfd_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -109,14 +84,12 @@ static int64_t timerfd_read(struct file *file, uint64_t buffer, uint64_t bytes, 
     (void)offset;
     if (bytes < sizeof(count))
         return -EINVAL;
-    while ((error = expiries_take(file, &count)) == -EAGAIN) {
-        if (!(file->flags & O_NONBLOCK))
-            error = event_wait(event_of(file), wait_deadline(file));
+    while ((error = expiries_take(file, &count)) != 0) {
+        if (error == -EAGAIN && !(file->flags & O_NONBLOCK))
+            error = event_wait(event_of(file), deadline_of_timer(file, false));
         if (error)
             return error;
     }
-    if (error)
-        return error;
     return user_write(buffer, &count, sizeof(count)) ? -EFAULT : (int64_t)sizeof(count);
 }
 
@@ -124,36 +97,34 @@ static int64_t timerfd_read(struct file *file, uint64_t buffer, uint64_t bytes, 
 
 static unsigned timerfd_ready(struct file *file)
 {
+    uint64_t left_ns;
+
     SPIN_GUARD(&file->lock);
-    return expiries(file) || has_stepped(file, false) ? READY_IN : 0;
+    return expiries(file, &left_ns) || has_stepped(file) ? READY_IN : 0;
 }
 
-static uint64_t timerfd_activity(struct file *file)
-{
-    return __atomic_load_n(&file->timer.changes, __ATOMIC_RELAXED);
-}
-
-/* Returns no deadline once the timer has expired: it stays ready until it is read. */
 static uint64_t timerfd_deadline(struct file *file)
 {
-    SPIN_GUARD(&file->lock);
-    return file->timer.deadline && !expiries(file) ? file->timer.deadline : WAIT_FOREVER;
+    return deadline_of_timer(file, true);
 }
 
 static const struct file_operations timerfd_operations = { .read = timerfd_read,
                                                            .ready = timerfd_ready,
-                                                           .activity = timerfd_activity,
+                                                           .activity = file_changes,
                                                            .deadline = timerfd_deadline,
                                                            .name = "anon_inode:[timerfd]",
                                                            .waits = true };
 
-void timerfd_initialise(struct file *file, bool is_wall, unsigned flags)
+long timerfd_create(bool is_wall, unsigned flags)
 {
-    file->operations = &timerfd_operations;
+    FILE_REFERENCE file;
+    int error = file_make(&timerfd_operations, O_RDWR | flags, &file);
+
+    if (error)
+        return error;
     file->timer.is_wall = is_wall;
     file->timer.steps = clock_wall_steps();
-    file->flags = O_RDWR | (flags & O_NONBLOCK);
-    file->mode = 0600;
+    return file_install(file->process, file, 0, flags & O_CLOEXEC);
 }
 
 int timerfd_get(struct file *file, struct timer_setting *setting)
@@ -161,26 +132,28 @@ int timerfd_get(struct file *file, struct timer_setting *setting)
     if (file->operations != &timerfd_operations)
         return -EINVAL;
     SPIN_GUARD(&file->lock);
-    *setting = setting_of(file);
+    expiries(file, &setting->left_ns);
+    setting->interval_ns = file->timer.interval_ns;
     return 0;
 }
 
-int timerfd_set(struct file *file, uint64_t ns, uint64_t interval_ns, bool is_absolute, bool ends_at_steps,
+int timerfd_set(struct file *file, unsigned flags, uint64_t ns, uint64_t interval_ns,
                 struct timer_setting *old)
 {
+    bool is_absolute = flags & TFD_TIMER_ABSTIME;
     int error = timerfd_get(file, old);
 
     if (error)
         return error;
     spin_lock(&file->lock);
-    bool is_wall = is_absolute && file->timer.is_wall;
-    *old = setting_of(file);
-    file->timer.ends_at_steps = is_wall && ends_at_steps;
-    file->timer.deadline = ns ? deadline_at(is_wall, is_absolute ? ns : time_add(clock_now_ns(), ns)) : 0;
+    file->timer.by_wall = is_absolute && file->timer.is_wall;
+    file->timer.ends_at_steps = file->timer.by_wall && (flags & TFD_TIMER_CANCEL_ON_SET);
+    file->timer.at_ns = ns ? smaller(is_absolute ? ns : time_add(clock_now_ns(), ns), INT64_MAX) : 0;
     file->timer.interval_ns = smaller(interval_ns, INT64_MAX);
-    file->timer.changes++;
-    if (ns && has_stepped(file, true))
+    file->changes++;
+    if (ns && has_stepped(file))
         error = -ECANCELED;
+    file->timer.steps = clock_wall_steps();
     spin_unlock(&file->lock);
     event_notify(file->process, event_of(file));
     return error;

@@ -258,12 +258,6 @@ int signal_send(struct process *process, struct thread *thread, const struct sig
     return error;
 }
 
-void signals_watch(struct process *process)
-{
-    SPIN_GUARD(&process->signals.lock); /* a signal is pending before, or its sender sees this */
-    __atomic_store_n(&process->signals.watched, true, __ATOMIC_RELAXED);
-}
-
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry)
 {
     SPIN_GUARD(&process->signals.lock);

@@ -63,12 +63,13 @@ struct process_signals {
     struct linux_sigaction actions[SIGNAL_COUNT];
     struct signal_pending pending; /* for any thread that does not block them */
     bool stop_taken;               /* a thread has taken a signal that stops, and no SIGCONT has come since */
-    bool stopped;       /* a signal has stopped the process: threads wait on their way back to the program */
-    bool timed;         /* timers of CPU time are set: threads bring their alarms in line (posix_timer.h) */
-    bool is_slow;       /* either of them: threads take the slow return path */
-    bool watched;       /* there has been a file that shows its signals: senders notify of them */
-    uint64_t sent;      /* signals sent since then */
-    unsigned pool_used; /* entries of the pool that have been in use so far */
+    bool stopped; /* a signal has stopped the process: threads wait on their way back to the program */
+    bool timed;   /* timers of CPU time are set: threads bring their alarms in line (posix_timer.h) */
+    bool is_slow; /* either of them: threads take the slow return path */
+    /* Set, with the lock: senders notify the process's threads of its struct process_signals (event.h). */
+    bool watched;
+    uint64_t sent;               /* signals sent since then */
+    unsigned pool_used;          /* entries of the pool that have been in use so far */
     struct list_link *pool_free; /* entries of the pool that are free again */
     struct signal_entry pool[SIGNAL_ENTRIES];
 };
@@ -108,8 +109,6 @@ int signal_send(struct process *process, struct thread *thread, const struct sig
 
 /* Sets process_signals.timed. */
 void signals_timed_set(struct process *process, bool on);
-/* Has senders notify the process's threads (event.h) of `signals`, its struct process_signals. */
-void signals_watch(struct process *process);
 
 /* Takes a timer's entry back. */
 void signal_withdraw_entry(struct process *process, struct signal_entry *entry);

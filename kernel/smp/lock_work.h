@@ -14,7 +14,8 @@
  *                  table's, its events' and futexes', a domain of locks that inherit priority
  *   of a CPU       its timer queue's: threads of the service may be on any
  *   of a socket    its own and its ring's (AF_UNIX), the lists of abstract names
- *   of a rank      an epoll set's, an eventfd's: only its threads take them, as briefly
+ *   of a rank      an epoll set's, an eventfd's: only its threads take them, as briefly; a queue of
+ * inotify's: any rank that changes a watched file
  *
  * The locks of spin_lock_own do not count: only threads of one process take them, for as long as they like.
  * They are an address space's, an open file's while it is read or written, that of a process's unfinished

@@ -69,19 +69,13 @@ struct linux_flock {
 #define LOCK_NB 4
 #define LOCK_UN 8
 
-#define EPOLL_CTL_ADD 1
-#define EPOLL_CTL_DEL 2
-#define EPOLL_CTL_MOD 3
-#define EPOLLONESHOT  (1U << 30)
-#define EPOLLET       (1U << 31)
-#define EPOLL_EVENTS  0xffffU
-
-#define EPOLLEXCLUSIVE      (1U << 28)
-#define EPOLLEXCLUSIVE_WITH (1U << 0 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 29 | EPOLLET | EPOLLEXCLUSIVE)
-#define EPOLL_ABOVE_MAX     4 /* sets above another one */
-
-#define TFD_TIMER_ABSTIME       1
-#define TFD_TIMER_CANCEL_ON_SET 2
+#define EPOLL_CTL_ADD  1
+#define EPOLL_CTL_DEL  2
+#define EPOLL_CTL_MOD  3
+#define EPOLLEXCLUSIVE (1U << 28)
+#define EPOLLONESHOT   (1U << 30)
+#define EPOLLET        (1U << 31)
+#define EPOLL_EVENTS   0xffffU
 
 #define UTIME_NOW  0x3fffffff
 #define UTIME_OMIT 0x3ffffffe

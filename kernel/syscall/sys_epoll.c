@@ -27,6 +27,9 @@
 #include "time/timespec.h"
 #include "process/event.h"
 
+#define ABOVE_MAX      4 /* sets above another one */
+#define EXCLUSIVE_WITH (1U << 0 | 1U << 2 | 1U << 3 | 1U << 4 | 1U << 29 | EPOLLET | EPOLLEXCLUSIVE)
+
 struct row {
     uint64_t serial; /* the file's serial; 0: no row */
     uint32_t events;
@@ -63,14 +66,9 @@ static void epoll_release(struct file *file)
     page_pool_free(file->process->vm.pages, arch_physical_of(file->object), EPOLL_MEMORY);
 }
 
-static uint64_t epoll_events(const struct file *file)
-{
-    return event_of(file->object);
-}
-
-const struct file_operations epoll_operations = {
-    .events = epoll_events, .release = epoll_release, .name = "anon_inode:[eventpoll]", .waits = true
-};
+const struct file_operations epoll_operations = { .release = epoll_release,
+                                                  .name = "anon_inode:[eventpoll]",
+                                                  .waits = true };
 
 long sys_epoll_create1(uint64_t flags)
 {
@@ -168,7 +166,7 @@ static bool sets_descend(const struct file *file, const struct epoll *outer, uns
 {
     struct epoll *epoll = file->object;
 
-    if (epoll == outer || above > EPOLL_ABOVE_MAX)
+    if (epoll == outer || above > ABOVE_MAX)
         return false;
     if (search ? epoll->search == search : epoll->above >= above)
         return true;
@@ -211,7 +209,7 @@ long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descrip
         return -EINVAL;
     bool is_set = file->operations == &epoll_operations;
     if ((event.events & EPOLLEXCLUSIVE) &&
-        ((uint32_t)operation == EPOLL_CTL_MOD || is_set || (event.events & ~EPOLLEXCLUSIVE_WITH)))
+        ((uint32_t)operation == EPOLL_CTL_MOD || is_set || (event.events & ~EXCLUSIVE_WITH)))
         return -EINVAL;
     if (file->inode && !file->inode->device)
         return -EPERM; /* as Linux: files and directories are always ready */
@@ -291,7 +289,7 @@ unsigned epoll_readiness(struct file *file, struct scan *scan, uint64_t *activit
     unsigned ready = 0;
 
     *activity = 0;
-    if (scan->depth > EPOLL_ABOVE_MAX)
+    if (scan->depth > ABOVE_MAX)
         return 0; /* in a circle, which is about to be refused */
     if (is_first)
         scan->sets_since_ns = members.sets_since_ns = now_ns;

@@ -36,11 +36,7 @@ long sys_timerfd_create(uint64_t clock, uint64_t flags)
         return -EINVAL;
     if (is_alarm && process_credentials.uid)
         return -EPERM;
-    FILE_REFERENCE file = file_allocate(arch_process());
-    if (!file)
-        return -EMFILE;
-    timerfd_initialise(file, is_wall, (unsigned)flags);
-    return file_install(file->process, file, 0, flags & O_CLOEXEC);
+    return timerfd_create(is_wall, (unsigned)flags);
 }
 
 long sys_timerfd_settime(uint64_t descriptor, uint64_t flags, uint64_t new_value, uint64_t old_value)
@@ -57,8 +53,7 @@ long sys_timerfd_settime(uint64_t descriptor, uint64_t flags, uint64_t new_value
         return -EINVAL;
     if (!file)
         return -EBADF;
-    int error =
-        timerfd_set(file, ns, interval_ns, flags & TFD_TIMER_ABSTIME, flags & TFD_TIMER_CANCEL_ON_SET, &old);
+    int error = timerfd_set(file, (unsigned)flags, ns, interval_ns, &old);
     if (error || !old_value)
         return error;
     value = itimerspec_of(&old);
@@ -81,21 +76,16 @@ long sys_timerfd_gettime(uint64_t descriptor, uint64_t buffer)
 
 long sys_signalfd4(uint64_t descriptor, uint64_t set_address, uint64_t set_bytes, uint64_t flags)
 {
-    bool is_new = (int32_t)descriptor == -1;
     uint64_t set;
     int error = signal_mask_read(set_address, set_bytes, &set);
 
     if (error || !flags_known(flags))
         return error ? error : -EINVAL;
-    FILE_REFERENCE file = is_new ? file_allocate(arch_process()) : file_get(arch_process(), descriptor);
-    if (!file)
-        return is_new ? -EMFILE : -EBADF;
-    if (is_new)
-        signalfd_initialise(file, (unsigned)flags);
-    error = signalfd_set(file, set);
-    if (error || !is_new)
-        return error ? error : (int32_t)descriptor;
-    return file_install(file->process, file, 0, flags & O_CLOEXEC);
+    if ((int32_t)descriptor == -1)
+        return signalfd_create(set, (unsigned)flags);
+    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    error = file ? signalfd_set(file, set) : -EBADF;
+    return error ? error : (int32_t)descriptor;
 }
 
 /* ---- Processes ---- */
@@ -109,22 +99,14 @@ long sys_pidfd_open(uint64_t pid, uint64_t flags)
     struct process *process = process_find(id);
     if (!process)
         return thread_tid_from(arch_process(), id) == id ? -EINVAL : -ESRCH;
-    FILE_REFERENCE file = file_allocate(arch_process());
-    if (!file)
-        return -EMFILE;
-    pidfd_initialise(file, process, (unsigned)flags);
-    return file_install(file->process, file, 0, true);
+    return pidfd_create(process, (unsigned)flags);
 }
 
 /* ---- Changes of files ---- */
 
 long sys_inotify_init1(uint64_t flags)
 {
-    if (!flags_known(flags))
-        return -EINVAL;
-    FILE_REFERENCE file = file_allocate(arch_process());
-    int error = file ? inotify_create(file, (unsigned)flags) : -EMFILE;
-    return error ? error : file_install(file->process, file, 0, flags & O_CLOEXEC);
+    return flags_known(flags) ? inotify_create((unsigned)flags) : -EINVAL;
 }
 
 /* Finds the queue of a call; *file is a FILE_REFERENCE of the caller in any case. */

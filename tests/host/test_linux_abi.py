@@ -39,7 +39,7 @@ LINUX = (
     " linux/eventpoll.h linux/memfd.h linux/membarrier.h linux/falloc.h linux/close_range.h"
     " linux/errno.h linux/magic.h linux/time.h linux/utsname.h linux/sysinfo.h linux/sockios.h",
     "sys/socket.h sys/file.h unistd.h sys/mman.h signal.h sys/stat.h sys/statfs.h sys/epoll.h fcntl.h"
-    " sys/eventfd.h sys/uio.h limits.h sys/resource.h sys/statvfs.h time.h",
+    " sys/eventfd.h sys/timerfd.h sys/uio.h limits.h sys/resource.h sys/statvfs.h time.h",
 )
 
 #: Where Linux says it otherwise.

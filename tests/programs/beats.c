@@ -14,6 +14,7 @@
  *                                  says "at loss" when a CPU goes on without beats
  *      beats clocks COUNT S        says "waits", waits by the time of day for S seconds, says "woken"; then
  *                                  compares the clocks, by the vDSO and by system calls, for COUNT beats
+ *      beats timers 0              says "waits", waits for timers that are read, says which were ready
  *      beats look LAST NS          computes for NS and looks at the network, by turns, until beat LAST
  *      beats talk ADDRESS PORT LAST EACH
  *                                  has words made upper-case by a server there until beat LAST has come, and
@@ -21,12 +22,14 @@
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -218,6 +221,32 @@ static void clocks(uint64_t beats, time_t wait_s)
            (long long)((ahead + 500000000) / 1000000000));
 }
 
+/* Waits for timers that are read: by the time of day in half an hour, with and without an end at steps of the
+ * clock; by the time since boot in a day. */
+static void timers(void)
+{
+    struct pollfd polled[3];
+    struct itimerspec when = { { 0, 0 }, { 0, 0 } };
+    uint64_t count = 0;
+
+    for (int i = 0; i < 3; i++) {
+        const clockid_t clock = i < 2 ? CLOCK_REALTIME : CLOCK_MONOTONIC;
+
+        polled[i] = (struct pollfd){ timerfd_create(clock, TFD_NONBLOCK), POLLIN, 0 };
+        clock_gettime(clock, &when.it_value);
+        when.it_value.tv_sec += i < 2 ? 1800 : 86400;
+        if (timerfd_settime(polled[i].fd, TFD_TIMER_ABSTIME | (i ? 0 : TFD_TIMER_CANCEL_ON_SET), &when, NULL))
+            abort();
+    }
+    puts("waits");
+    poll(polled, 3, -1);
+    for (int i = 0; i < 3; i++)
+        printf("ready%d %d\nread%d %zd\n", i, polled[i].revents, i,
+               read(polled[i].fd, &count, sizeof(count)));
+    printf("times %llu\n", (unsigned long long)count);
+    puts("woken");
+}
+
 static int talk(const char *address, const char *port)
 {
     static const char words[] = "no beat is lost", wanted[] = "NO BEAT IS LOST";
@@ -249,6 +278,8 @@ int main(int count, char **words)
         each(strtoull(words[2], NULL, 10));
     } else if (strcmp(what, "clocks") == 0 && count == 4) {
         clocks(strtoull(words[2], NULL, 10), atol(words[3]));
+    } else if (strcmp(what, "timers") == 0) {
+        timers();
     } else if (strcmp(what, "rest") == 0) {
         wait_for_all(1);
         puts("at 1");

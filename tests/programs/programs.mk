@@ -14,7 +14,7 @@ TEST_LIBC_PROGRAMS := arguments auxiliary runtime memory clocks vector signals s
 # With musl alone: what they try is the kernel's doing, whatever the library.
 TEST_MUSL_PROGRAMS := status streams jobs huge forbidden counters hostile mappings wait big witness \
 	ranks sleeps corners signal_frames signal_ranks signal_races interrupted abuse \
-	wakes spaces supply churn files events shared_files shared_maps growing together \
+	wakes spaces supply churn files events event_files shared_files shared_maps growing together \
 	refusals service serial directories neighbours random_neighbours sharing profiled avx512 \
 	many network lease messages inet sockets transfer plain_card file_rates idle_connection \
 	network_alternate frames beats ping_pong balance_ranks litmus socket_races multicast visited \

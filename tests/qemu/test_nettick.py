@@ -247,6 +247,27 @@ def test_programs_clocks_follow_the_conductor(mode: str, cpus: int, tacet: Run) 
     assert (said["backwards"], said["outside"], said["ahead_s"]) == (0, 0, 37), result.explain()
 
 
+def test_timers_that_are_read_follow_the_conductor(tacet: Run) -> None:
+    """An hour ahead: of timers by the time of day in half an hour one expires, one ends at the step;
+    one by the time since boot goes on."""
+    ahead_ns = time.time_ns() - time.monotonic_ns() + 3600 * S
+
+    def beat(sequence: int) -> Beat:
+        return Beat(
+            sequence, time_ns=ahead_ns + time.monotonic_ns() + 37 * S, tai_utc_s=37, period_ns=10 * MS
+        )
+
+    def script(conductor: Conductor) -> None:
+        conductor.wait("waits")
+        time.sleep(0.1)  # it is in the call by now, most likely
+        conductor.beat_until_end(beat)
+
+    result = conduct(tacet, script, "timers", "0", cpus=2, options=HEARS)
+    said = heard(result)
+    assert [said[f"ready{i}"] for i in range(3)] == [1, 1, 0], result.explain()
+    assert [said[f"read{i}"] for i in range(3)] == [-1, 8, -1] and said["times"] == 1, result.explain()
+
+
 def one_of_each() -> list[tuple[str, bytes]]:
     """Frames in their order, and what becomes of each."""
 

@@ -271,7 +271,6 @@ static const struct proc_file files[] = {
     { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },
     { "/proc/vmstat", .make = vmstat_text },
     { "/proc/sys/fs/inotify/max_queued_events", .text = "4087\n" },
-    { "/proc/sys/fs/inotify/max_user_instances", .text = "128\n" },
     { "/proc/sys/fs/inotify/max_user_watches", .text = "8192\n" }, /* WATCHES_MAX */
     { "/proc/sys/fs/nr_open", .text = "65536\n" }, /* FILE_DESCRIPTORS_MAX */
     { "/proc/sys/fs/pipe-max-size", .text = "65536\n" },
