@@ -99,7 +99,7 @@ not have are 0 in lines with fixed fields; else their line is missing.
 | `/proc/cmdline` | the loader's options without keys, then the program's arguments |
 | `/proc/{diskstats,filesystems,modules,mounts,swaps,uptime,version}`, `/proc/sys/kernel/{hostname,numa_balancing,osrelease,ostype,pid_max,randomize_va_space,random/boot_id,version}` | |
 | `/proc/sys/vm/{max_map_count,overcommit_memory}` | no limit but the slice; 2: never |
-| `/proc/sys/kernel/{core_pattern,ngroups_max,perf_event_paranoid,threads-max}`, `/proc/sys/fs/{nr_open,pipe-max-size}`, `/proc/sys/net/{core/somaxconn,ipv4/ip_local_port_range}` | no cores; 256; 4: no counters; `threads=` of all CPUs; the limits of calls |
+| `/proc/sys/kernel/{core_pattern,ngroups_max,perf_event_paranoid,threads-max}`, `/proc/sys/fs/pipe-max-size`, `/proc/sys/net/{core/somaxconn,ipv4/ip_local_port_range}` | no cores; 256; 4: no counters; `threads=` of all CPUs; the limits of calls |
 | `/proc/tacet/{clockevents,timers}`, `{counters,klog}`, `nettick` | [timers.md](timers.md), [flight-log.md](flight-log.md), [nettick.md](nettick.md) |
 | `/proc/tacet/threads` | for each CPU: switches between threads, rotations (ended turns), IPIs sent for threads that became ready, threads that wait now |
 | `/proc/tacet/priorities` | the hardware priority of each thread; writing 1 to 6 sets the writer's (`EOPNOTSUPP` if CPUs have none); [balancer.md](balancer.md) |
@@ -107,8 +107,8 @@ not have are 0 in lines with fixed fields; else their line is missing.
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity` |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/…` | all CPUs of the node: cores and packages, as masks and lists |
 | `/sys/devices/system/cpu/cpuN/cache/indexM/…` | CPUID leaf 4 (AMD: 0x8000001D, or 0x80000005 and 6); on POWER the device tree's two caches |
-| `/sys/devices/system/node/{has_cpu,online,possible}`, `nodeN/{cpulist,cpumap}` | NUMA domains (SRAT, device tree), their CPUs |
-| `/sys/devices/system/node/{has_memory,has_normal_memory}`, `nodeN/meminfo` | the slice's memory there; free memory only if all of it is in one node |
+| `/sys/devices/system/node/{online,possible}`, `nodeN/{cpulist,cpumap}` | NUMA domains (SRAT, device tree), their CPUs |
+| `/sys/devices/system/node/nodeN/meminfo` | the slice's memory there; free memory only if all of it is in one node |
 | `/sys/devices/system/node/nodeN/distance` | 10 to itself, else 20: the firmware's table is not read |
 | `/sys/kernel/mm/transparent_hugepage/{enabled,hpage_pmd_size}` | always: large pages wherever they fit |
 

@@ -222,8 +222,6 @@ static void boot_id_text(struct file *file)
 
 /* ---- Facts of the node ---- */
 
-#define RLIMIT_NOFILE 7 /* Linux's, on both architectures */
-
 const struct command_line *proc_command_line;
 
 /* Writes the options of the boot loader's line, but no keys, and the program's arguments. */
@@ -252,15 +250,6 @@ static uint64_t threads_of_node(const struct file *file)
     return threads_max(&all);
 }
 
-static uint64_t descriptors_of_process(const struct file *file)
-{
-    struct linux_rlimit limit = { 0 };
-
-    (void)file;
-    process_limit(RLIMIT_NOFILE, &limit);
-    return limit.hard;
-}
-
 /* ---- The tables ---- */
 
 static const struct proc_file files[] = {
@@ -279,7 +268,6 @@ static const struct proc_file files[] = {
     { "/proc/uptime", .make = uptime_text },
     { "/proc/version", .text = "Linux version " LINUX_RELEASE " (Tacet " TACET_VERSION ")\n" },
     { "/proc/vmstat", .make = vmstat_text },
-    { "/proc/sys/fs/nr_open", .make = number_text, .number = descriptors_of_process },
     { "/proc/sys/fs/pipe-max-size", .text = "65536\n" },
     { "/proc/sys/kernel/core_pattern", .text = "\n" }, /* none is written */
     { "/proc/sys/kernel/ngroups_max", .text = "256\n" },
