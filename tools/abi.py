@@ -130,8 +130,8 @@ not have are 0 in lines with fixed fields; else their line is missing.
 | `/sys/devices/system/cpu/online` | the process's own CPUs, as `sched_getaffinity` |
 | `/sys/devices/system/cpu/{possible,present}`, `cpuN/topology/…` | all CPUs of the node: cores and packages, as masks and lists |
 | `/sys/devices/system/cpu/cpuN/cache/indexM/…` | CPUID leaf 4 (AMD: 0x8000001D, or 0x80000005 and 6); on POWER the device tree's two caches |
-| `/sys/devices/system/node/{has_cpu,online,possible}`, `nodeN/{cpulist,cpumap}` | NUMA domains (SRAT, device tree), their CPUs |
-| `/sys/devices/system/node/{has_memory,has_normal_memory}`, `nodeN/meminfo` | the slice's memory there; free memory only if all of it is in one node |
+| `/sys/devices/system/node/{online,possible}`, `nodeN/{cpulist,cpumap}` | NUMA domains (SRAT, device tree), their CPUs |
+| `/sys/devices/system/node/nodeN/meminfo` | the slice's memory there; free memory only if all of it is in one node |
 | `/sys/devices/system/node/nodeN/distance` | 10 to itself, else 20: the firmware's table is not read |
 | `/sys/kernel/mm/transparent_hugepage/{enabled,hpage_pmd_size}` | always: large pages wherever they fit |
 

@@ -16,7 +16,7 @@
 
 #define HOME "/tmp"
 
-static char passwd[128], group[4096]; /* as many groups as fit */
+static char passwd[128], group[(CREDENTIALS_GROUPS_MAX + 2) * sizeof("group4294967295:x:4294967295:\n")];
 static struct inode *passwd_inode, *group_inode;
 
 static const char *const files[][2] = {
@@ -28,29 +28,14 @@ static const char *const files[][2] = {
     { "/etc/protocols", "ip 0 IP\nicmp 1 ICMP\nigmp 2 IGMP\ntcp 6 TCP\nudp 17 UDP\nipv6 41 IPv6\n"
                         "ipv6-icmp 58 IPv6-ICMP\n" },
     { "/etc/services",
-      "echo 7/tcp\necho 7/udp\ndiscard 9/tcp\ndiscard 9/udp\nsystat 11/tcp\ndaytime 13/tcp\ndaytime 13/udp\n"
-      "chargen 19/tcp\nchargen 19/udp\nftp-data 20/tcp\nftp 21/tcp\nssh 22/tcp\ntelnet 23/tcp\nsmtp 25/tcp\n"
-      "time 37/tcp\ntime 37/udp\ndomain 53/tcp\ndomain 53/udp\nbootps 67/udp\nbootpc 68/udp\ntftp 69/udp\n"
-      "finger 79/tcp\nhttp 80/tcp\npop3 110/tcp\nsunrpc 111/tcp\nsunrpc 111/udp\nntp 123/udp\nimap2 143/tcp\n"
-      "snmp 161/udp\nldap 389/tcp\nhttps 443/tcp\nsyslog 514/udp\n9pfs 564/tcp\nimaps 993/tcp\npop3s "
-      "995/tcp\n"
-      "nfs 2049/tcp\nnfs 2049/udp\nmysql 3306/tcp\npostgresql 5432/tcp\n" },
+      "echo 7/tcp\necho 7/udp\ndiscard 9/tcp\ndiscard 9/udp\nsystat 11/tcp\ndaytime 13/tcp\n"
+      "daytime 13/udp\nchargen 19/tcp\nchargen 19/udp\nftp-data 20/tcp\nftp 21/tcp\nssh 22/tcp\n"
+      "telnet 23/tcp\nsmtp 25/tcp\ntime 37/tcp\ntime 37/udp\ndomain 53/tcp\ndomain 53/udp\n"
+      "bootps 67/udp\nbootpc 68/udp\ntftp 69/udp\nfinger 79/tcp\nhttp 80/tcp www\npop3 110/tcp\n"
+      "sunrpc 111/tcp\nsunrpc 111/udp\nntp 123/udp\nimap2 143/tcp imap\nsnmp 161/udp\nldap 389/tcp\n"
+      "https 443/tcp\nsyslog 514/udp\n9pfs 564/tcp\nsubmission 587/tcp\nldaps 636/tcp\nrsync 873/tcp\n"
+      "imaps 993/tcp\npop3s 995/tcp\nnfs 2049/tcp\nnfs 2049/udp\nmysql 3306/tcp\npostgresql 5432/tcp\n" },
 };
-
-/* Appends a group's line, if it fits, and returns where the next one begins. Without a name it is called by
- * its number. */
-static size_t group_line(size_t used, const char *name, uint32_t id)
-{
-    const size_t room = sizeof(group) - used;
-    char numbered[16];
-
-    format_text(numbered, sizeof(numbered), "group%u", id);
-    const size_t length = format_text(group + used, room, "%s:x:%u:\n", name ? name : numbered, id);
-    if (length < room)
-        return used + length;
-    group[used] = '\0';
-    return used;
-}
 
 void etc_user_write(void)
 {
@@ -60,12 +45,13 @@ void etc_user_write(void)
     if (who->uid)
         format_text(passwd + used, sizeof(passwd) - used, "user:x:%u:%u:user:" HOME ":/bin/sh\n", who->uid,
                     who->gid);
-    used = group_line(0, "root", 0);
+    used = format_text(group, sizeof(group), "root:x:0:\n");
     if (who->gid)
-        used = group_line(used, "user", who->gid);
+        used += format_text(group + used, sizeof(group) - used, "user:x:%u:\n", who->gid);
     for (unsigned i = 0; i < who->group_count; i++)
         if (who->groups[i] && who->groups[i] != who->gid)
-            used = group_line(used, NULL, who->groups[i]);
+            used += format_text(group + used, sizeof(group) - used, "group%u:x:%u:\n", who->groups[i],
+                                who->groups[i]);
     if (passwd_inode)
         passwd_inode->bytes = strlen(passwd);
     if (group_inode)

@@ -116,62 +116,39 @@ static void counts_text(struct file *file)
 
 /* ---- /sys/class/net ---- */
 
-/* A row's `of`. */
-enum interface_fact {
-    FACT_ADDRESS,
-    FACT_CARRIER,
-    FACT_FLAGS,
-    FACT_INDEX,
-    FACT_KIND,
-    FACT_MTU,
-    FACT_STATE
-};
+/* A row's `of`. The first four are numbers. */
+enum { IF_CARRIER, IF_INDEX, IF_KIND, IF_MTU, IF_ADDRESS, IF_FLAGS, IF_STATE };
 
 /* Writes a fact of the interface whose name the directory has. */
 static void interface_text(struct file *file)
 {
+    static const char *const states[] = { "down\n", "up\n",
+                                          "unknown\n" }; /* loopback's is unknown on Linux */
     const bool is_loopback = file->inode->name->directory->name->name[0] == 'l';
+    const unsigned of = ((const struct proc_file *)file->inode->data)->of;
     struct interface_facts facts = { .name = "" };
 
     interface_facts(is_loopback ? 1 : 2, &facts);
-    const bool has_carrier = facts.flags & IFF_LOWER_UP;
-    switch (((const struct proc_file *)file->inode->data)->of) {
-    case FACT_ADDRESS:
-        for (unsigned i = 0; i < sizeof(facts.hardware); i++)
-            text_add(file, "%s%02x", i ? ":" : "", facts.hardware[i]);
-        text_add(file, "\n");
-        return;
-    case FACT_CARRIER:
-        text_add(file, "%u\n", has_carrier);
-        return;
-    case FACT_FLAGS:
+    const uint32_t has_carrier = (facts.flags & IFF_LOWER_UP) != 0;
+    const uint32_t numbers[] = { has_carrier, facts.index, facts.kind, facts.mtu };
+    if (of <= IF_MTU)
+        text_add(file, "%u\n", numbers[of]);
+    else if (of == IF_FLAGS)
         text_add(file, "%#x\n", facts.flags);
-        return;
-    case FACT_INDEX:
-        text_add(file, "%u\n", facts.index);
-        return;
-    case FACT_KIND:
-        text_add(file, "%u\n", facts.kind);
-        return;
-    case FACT_MTU:
-        text_add(file, "%u\n", facts.mtu);
-        return;
-    case FACT_STATE:
-        if (is_loopback)
-            text_add(file, "unknown\n"); /* as on Linux */
-        else
-            text_add(file, has_carrier ? "up\n" : "down\n");
-    }
+    else if (of == IF_STATE)
+        text_add(file, "%s", states[is_loopback ? 2 : has_carrier]);
+    for (unsigned i = 0; of == IF_ADDRESS && i < sizeof(facts.hardware); i++)
+        text_add(file, "%02x%s", facts.hardware[i], i + 1 < sizeof(facts.hardware) ? ":" : "\n");
 }
 
 static const struct proc_file interface_files[] = {
-    { "address", .make = interface_text, .of = FACT_ADDRESS },
-    { "carrier", .make = interface_text, .of = FACT_CARRIER },
-    { "flags", .make = interface_text, .of = FACT_FLAGS },
-    { "ifindex", .make = interface_text, .of = FACT_INDEX },
-    { "mtu", .make = interface_text, .of = FACT_MTU },
-    { "operstate", .make = interface_text, .of = FACT_STATE },
-    { "type", .make = interface_text, .of = FACT_KIND },
+    { "address", .make = interface_text, .of = IF_ADDRESS },
+    { "carrier", .make = interface_text, .of = IF_CARRIER },
+    { "flags", .make = interface_text, .of = IF_FLAGS },
+    { "ifindex", .make = interface_text, .of = IF_INDEX },
+    { "mtu", .make = interface_text, .of = IF_MTU },
+    { "operstate", .make = interface_text, .of = IF_STATE },
+    { "type", .make = interface_text, .of = IF_KIND },
     { NULL },
 };
 

@@ -13,15 +13,7 @@
 #include "smp/crosscall.h"
 #include "syscall/syscall.h"
 
-enum memory_policy {
-    POLICY_DEFAULT,
-    POLICY_PREFERRED,
-    POLICY_BIND,
-    POLICY_INTERLEAVE,
-    POLICY_LOCAL,
-    POLICY_PREFERRED_MANY,
-    POLICY_COUNT
-};
+enum { POLICY_DEFAULT, POLICY_PREFERRED, POLICY_BIND, POLICY_INTERLEAVE, POLICY_LOCAL, POLICY_COUNT = 6 };
 #define POLICY_FLAGS   0xe000U /* of these: */
 #define NODES_STATIC   0x8000U
 #define NODES_RELATIVE 0x4000U

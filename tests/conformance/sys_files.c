@@ -46,8 +46,6 @@ CONFORM(sys_files)
     line("/sys/devices/system/cpu/cpu3/cache/index3/size");
     line("/sys/devices/system/cpu/cpu3/cache/index3/shared_cpu_list");
     line("/sys/devices/system/cpu/cpu3/cache/index4/size");
-    line("/sys/devices/system/node/has_cpu");
-    line("/sys/devices/system/node/has_memory");
     line("/sys/devices/system/node/node0/cpumap");
     line("/sys/devices/system/node/node0/distance");
     line("/sys/devices/system/node/node1/distance");

@@ -276,7 +276,7 @@ static void cpus_have_directories(void)
 {
     const long cpus = sysconf(_SC_NPROCESSORS_CONF);
     DIR *folder = opendir("/sys/devices/system/cpu");
-    char path[128], here[256];
+    char path[512], here[512];
     unsigned listed_cpus = 0, others = 0;
     ino_t numbers[2] = { 0, 0 };
 

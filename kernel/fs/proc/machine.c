@@ -197,18 +197,6 @@ static void known_nodes(const struct file *file, struct cpu_mask *mask)
     *mask = node_mask(nodes);
 }
 
-static void nodes_with_cpus(const struct file *file, struct cpu_mask *mask)
-{
-    (void)file;
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        cpu_mask_set(mask, node_of_cpu(cpu));
-}
-
-static void nodes_with_memory(const struct file *file, struct cpu_mask *mask)
-{
-    *mask = node_mask(nodes_of(file->process->slice));
-}
-
 static void node_cpus(const struct file *file, struct cpu_mask *mask)
 {
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
@@ -256,9 +244,6 @@ const struct proc_file proc_machine_files[] = {
     { CPU "/online", .make = list_text, .mask = own_cpus },
     { CPU "/possible", .make = list_text, .mask = all_cpus },
     { CPU "/present", .make = list_text, .mask = all_cpus },
-    { NODE "/has_cpu", .make = list_text, .mask = nodes_with_cpus },
-    { NODE "/has_memory", .make = list_text, .mask = nodes_with_memory },
-    { NODE "/has_normal_memory", .make = list_text, .mask = nodes_with_memory },
     { NODE "/online", .make = list_text, .mask = known_nodes },
     { NODE "/possible", .make = list_text, .mask = known_nodes },
     { .path = NULL },

@@ -155,7 +155,7 @@ static void meminfo_text(struct file *file)
 {
     const struct page_pool *pages = &arch_process()->pages;
     static const char *const zeroes[] = { "Buffers:        ", "Cached:         ", "SwapCached:     ",
-                                          "SwapTotal:      ", "SwapFree:       ", "Shmem:          " };
+                                          "SwapTotal:      ", "SwapFree:       " };
 
     text_add(file, "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n",
              pages->total_bytes / 1024, pages->free_bytes / 1024, pages->free_bytes / 1024);
@@ -221,8 +221,6 @@ static void boot_id_text(struct file *file)
 }
 
 /* ---- Facts of the node ---- */
-
-#define RLIMIT_NOFILE 7 /* Linux's, on both architectures */
 
 const struct command_line *proc_command_line;
 
