@@ -34,6 +34,18 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
+/* Makes a regular file, as without a type. */
+long sys_mknodat(uint64_t directory, uint64_t address, uint64_t mode)
+{
+    const uint32_t others = 1 << (S_IFIFO >> 12) | 1 << (S_IFCHR >> 12) | 1 << (S_IFDIR >> 12) |
+                            1 << (S_IFBLK >> 12) | 1 << (S_IFSOCK >> 12);
+    const uint32_t type = (uint32_t)mode & S_IFMT;
+
+    if (!type || type == S_IFREG)
+        return regular_make(directory, address, mode);
+    return others >> (type >> 12) & 1 ? -EPERM : -EINVAL;
+}
+
 /* What is done with two paths. */
 enum change { LINK, RENAME, EXCHANGE };
 

@@ -117,6 +117,7 @@ long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument
 long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument);
 
 long directory_read(struct file *file, uint64_t buffer, uint64_t bytes); /* getdents64; sys_path.c */
+long regular_make(uint64_t directory, uint64_t address, uint64_t mode);  /* mknod; sys_path.c */
 
 /* Sends a signal to a thread of the process `group`, or of any process if that is 0. sys_signal.c */
 long thread_kill(uint32_t group, uint64_t tid, uint64_t signal);
