@@ -48,11 +48,19 @@ static long fifo_create(struct path *path, uint32_t rights)
     return error;
 }
 
-long path_make_fifo(uint64_t directory, uint64_t address, uint64_t mode)
+/* Makes a FIFO, or a regular file, as without a type. */
+long sys_mknodat(uint64_t directory, uint64_t address, uint64_t mode)
 {
+    const uint32_t others = 1 << (S_IFCHR >> 12) | 1 << (S_IFDIR >> 12) | 1 << (S_IFBLK >> 12) |
+                            1 << (S_IFSOCK >> 12);
+    const uint32_t type = (uint32_t)mode & S_IFMT;
     uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
     struct path path;
 
+    if (!type || type == S_IFREG)
+        return regular_make(directory, address, mode);
+    if (type != S_IFIFO)
+        return others >> (type >> 12) & 1 ? -EPERM : -EINVAL;
     long result = path_begin(&path, directory, address, TREE_NAME);
     while (path_leads(&path, &result))
         result = result == TREE_LEFT ? -EPERM : fifo_create(&path, rights);

@@ -143,19 +143,11 @@ long path_open(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mo
     return file_complete(file, flags);
 }
 
-/* Makes a FIFO, or a regular file, as without a type. */
-long sys_mknodat(uint64_t directory, uint64_t address, uint64_t mode)
+long regular_make(uint64_t directory, uint64_t address, uint64_t mode)
 {
-    const uint32_t others = 1 << (S_IFCHR >> 12) | 1 << (S_IFDIR >> 12) |
-                            1 << (S_IFBLK >> 12) | 1 << (S_IFSOCK >> 12);
-    const uint32_t type = (uint32_t)mode & S_IFMT;
     struct path path;
-
-    if (type == S_IFIFO)
-        return path_make_fifo(directory, address, mode);
-    if (type && type != S_IFREG)
-        return others >> (type >> 12) & 1 ? -EPERM : -EINVAL;
     int error = inode_open(&path, directory, address, O_CREAT | O_EXCL | O_WRONLY, mode);
+
     if (!error)
         inode_drop(path.tree, path.found.inode);
     return error;

@@ -99,7 +99,6 @@ int64_t descriptor_seek(uint64_t descriptor, uint64_t offset, uint64_t whence);
 
 /* Opens a file and installs it at a descriptor, which it returns. sys_path.c */
 long path_open(uint64_t directory, uint64_t address, uint64_t flags, uint64_t mode);
-long path_make_fifo(uint64_t directory, uint64_t address, uint64_t mode);
 
 /* Makes a change of permissions, or of owners, of whom an id of -1 stays as it is. The calls set what a
  * change says, of an open file, or of (directory, path, flags). sys_attributes.c */
@@ -122,6 +121,7 @@ long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument
 long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument);
 
 long directory_read(struct file *file, uint64_t buffer, uint64_t bytes); /* getdents64; sys_path.c */
+long regular_make(uint64_t directory, uint64_t address, uint64_t mode);  /* mknod; sys_path.c */
 
 /* Sends a signal to a thread of the process `group`, or of any process if that is 0. sys_signal.c */
 long thread_kill(uint32_t group, uint64_t tid, uint64_t signal);
