@@ -67,7 +67,7 @@ struct vm {
     uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;
     unsigned views;         /* areas that link one */
-    bool executable_stacks; /* the program's file asks for them */
+    bool executable_stacks; /* the program's file asks for them, or does not say */
 };
 
 enum vm_map_flags {
