@@ -41,12 +41,21 @@ Addresses without access rights take no memory. Unmapped memory returns to the s
   to 0x100000000000 (where `mmap` begins to search) or the slice's end.
 * **Spare memory:** before a mapping replaces another one, moves or gets access rights, the slice must have
   the most that its page tables can need: 4 KiB for each 2 MiB.
-* **Shared files:** `MAP_SHARED` of a writable file shows the file's own memory to all ranks. A page exists if
-  the file reached it when the page was mapped, remapped or given access rights; else touching it is `SIGBUS`,
-  even after the file has grown. Bytes that a shrinking file loses are zeroed, and stay mapped.
-  `MADV_DONTNEED` leaves shared files alone.
-* **Private files** are copied by `mmap`, with zeroes after the file's end; so is a shared mapping of a
-  read-only file. `MAP_SHARED` with `MAP_ANONYMOUS` is private memory, because nothing forks.
+* **Shared files:** `MAP_SHARED` of a writable file shows the file's own memory to all ranks. Above the file's
+  last page is `SIGBUS`; what the file grows by is there at once, by any rank, and what it is cut by
+  is gone. The page tables are the file's: all mappings of one part with the same rights share them, 8 such
+  kinds a file, from the memory of the rank that mapped first. Other mappings (with MAP_FIXED or a hint, above
+  512 GiB, of further kinds; those of which a part is changed, or moved by MREMAP_FIXED, or any rights by
+  `mprotect`) map growth when it is touched, by the only page fault that there is (`EFAULT` if a system call
+  touches it first), and read zeroes where the file was cut. If a rank has no memory for tables, the file
+  grows nevertheless, and the rank's touch is `SIGBUS`, with a line that says why. `MADV_DONTNEED` leaves
+  shared files alone.
+* **Private files** are copied by `mmap`, with zeroes after the file's end, and do not follow later writes; so
+  is a shared mapping of a read-only file. `MAP_SHARED` with `MAP_ANONYMOUS` is private memory, because
+  nothing forks.
+* **Executable stacks:** if a program's PT_GNU_STACK asks for them (nested functions), its stack, and what it
+  maps with MAP_STACK, as glibc does for threads, may be writable and executable; without such a header, only
+  the latter; nothing else ever. `execstack=off` refuses programs that ask.
 * **Threads:** when memory is unmapped or loses an access right, it has done so on all CPUs before the call
   returns. A thread that touches a range while another one replaces it waits; a system call with an address in
   it may answer `EFAULT`.

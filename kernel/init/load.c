@@ -253,9 +253,9 @@ static int stack_build(struct process *process, const struct program *program, c
     return stack->failed ? -E2BIG : 0;
 }
 
-static int stack_map(struct process *process, uint64_t bytes, struct message *why)
+static int stack_map(struct process *process, uint64_t bytes, bool is_executable, struct message *why)
 {
-    const unsigned rights = RIGHT_READ | RIGHT_WRITE | (process->vm.executable_stacks ? RIGHT_EXECUTE : 0u);
+    const unsigned rights = RIGHT_READ | RIGHT_WRITE | (is_executable ? RIGHT_EXECUTE : 0u);
     uint64_t low, guard;
 
     bytes = (bytes + ARCH_LARGE_PAGE - 1) & ~(ARCH_LARGE_PAGE - 1);
@@ -297,7 +297,7 @@ static int image_load(struct process *process, const struct program *program, st
                            "%s: ELF: asks for an executable stack, which execstack=off refuses; link with "
                            "-z noexecstack and without nested functions",
                            name);
-    vm->executable_stacks = image->executable_stack;
+    vm->executable_stacks = !program->stack_is_data && (image->executable_stack || !image->has_stack_header);
 
     uint64_t base = image->position_independent ? ARCH_PIE_BASE - (image->low & ~(image->alignment - 1)) : 0;
     if (base + image->high > ARCH_MMAP_BASE)
@@ -308,7 +308,7 @@ static int image_load(struct process *process, const struct program *program, st
     if (!error)
         error = segments_protect(vm, image, base, name, why);
     if (!error)
-        error = stack_map(process, program->stack_bytes, why);
+        error = stack_map(process, program->stack_bytes, image->executable_stack, why);
     if (error)
         return error;
     if (node_pages_map(vm, STACK_TOP) || vdso_map(vm))

@@ -249,6 +249,7 @@ static int take_program_header(const struct file *file, unsigned index, struct e
                            "ELF: a dynamic program, which needs an interpreter; link with -static");
     case SEGMENT_STACK:
         out->executable_stack = header.flags & FLAG_EXECUTE;
+        out->has_stack_header = true;
         return 0;
     default:
         return 0;

@@ -39,7 +39,9 @@ struct elf_image {
     uint64_t headers_address; /* of the program headers in memory (AT_PHDR), as linked; 0 if no segment
                                  holds them */
     uint16_t header_bytes, header_count;
-    bool executable_stack; /* PT_GNU_STACK asks for it; without that header a stack is not, as on Linux */
+    bool executable_stack; /* PT_GNU_STACK asks for it */
+    bool has_stack_header; /* without one, glibc makes the stacks of threads executable, and Linux not the
+                              first */
 };
 
 /* Checks `file` as a program for ELF machine number `machine` whose addresses must lie in [0, address_limit).

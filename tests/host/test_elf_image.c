@@ -241,13 +241,13 @@ TEST(only_a_header_of_the_stack_asks_for_an_executable_one)
 {
     begin();
     CHECK_EQUAL(parse(), 0);
-    CHECK(!image.executable_stack);
+    CHECK(!image.executable_stack && image.has_stack_header);
     store(header(3) + 4, 7, 4);
     CHECK_EQUAL(parse(), 0);
-    CHECK(image.executable_stack);
+    CHECK(image.executable_stack && image.has_stack_header);
     store(header(3), 4, 4); /* a note: no such header, as of an assembler's file without one */
     CHECK_EQUAL(parse(), 0);
-    CHECK(!image.executable_stack);
+    CHECK(!image.executable_stack && !image.has_stack_header);
 }
 
 TEST(writable_code_is_refused)

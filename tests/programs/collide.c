@@ -1122,5 +1122,6 @@ int main(int count, char **words_given)
         pthread_join(threads[i].id, NULL);
     for (unsigned i = 0; i < chosen_count; i++)
         printf("%s: %lu calls, %lu succeeded\n", chosen[i]->name, chosen[i]->made, chosen[i]->succeeded);
+    unlink("/dev/shm/collide");
     return 0;
 }
