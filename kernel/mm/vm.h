@@ -67,7 +67,7 @@ struct vm {
     uint64_t heap_start, heap_end;         /* as the program set it; backed up to the next large page */
     uint64_t zeroed_bytes;
     uint64_t limit_bytes; /* most that the slice may have allocated when memory is to be backed: RLIMIT_AS */
-    unsigned views;         /* areas that link one */
+    unsigned views;       /* areas that link one */
     bool executable_stacks; /* the program's file asks for them, or does not say */
 };
 

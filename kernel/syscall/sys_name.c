@@ -51,8 +51,8 @@ static long fifo_create(struct path *path, uint32_t rights)
 /* Makes a FIFO, or a regular file, as without a type. */
 long sys_mknodat(uint64_t directory, uint64_t address, uint64_t mode)
 {
-    const uint32_t others = 1 << (S_IFCHR >> 12) | 1 << (S_IFDIR >> 12) | 1 << (S_IFBLK >> 12) |
-                            1 << (S_IFSOCK >> 12);
+    const uint32_t others =
+        1 << (S_IFCHR >> 12) | 1 << (S_IFDIR >> 12) | 1 << (S_IFBLK >> 12) | 1 << (S_IFSOCK >> 12);
     const uint32_t type = (uint32_t)mode & S_IFMT;
     uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
     struct path path;

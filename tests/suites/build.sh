@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 #
-# tests/suites/build.sh SUITE BUILD-FOLDER: compiles the tests of another project, as their authors wrote them,
-# into static programs in BUILD-FOLDER/x86_64/suites/SUITE:
+# tests/suites/build.sh SUITE BUILD-FOLDER: compiles the tests of another project, as their authors wrote
+# them, into static programs in BUILD-FOLDER/x86_64/suites/SUITE:
 #
 #   lmdb    mtest, mtest2 … mtest6: each a test
 #   libuv   uv_run_tests, which runs the test that its two arguments name, without a process of its own
 #   hwloc   a program for each test
 #   go      PACKAGE.test, with `.` for `/`, and what it reads, in src/PACKAGE, where it runs; of the standard
-#           library of Debian's Go, which ports/foreign/fetch.sh unpacks: if that cannot be fetched, nothing is made
+#           library of Debian's Go, which ports/foreign/fetch.sh unpacks: without it nothing is made
 #
 # Sources come from ports/fetch.py. Does nothing if recipe, this file and the compiler are those of the last
 # time.

@@ -270,7 +270,7 @@ static const struct proc_file files[] = {
     { "/proc/vmstat", .make = vmstat_text },
     { "/proc/sys/fs/inotify/max_queued_events", .text = "4087\n" },
     { "/proc/sys/fs/inotify/max_user_watches", .text = "8192\n" }, /* WATCHES_MAX */
-    { "/proc/sys/fs/nr_open", .text = "65536\n" }, /* FILE_DESCRIPTORS_MAX */
+    { "/proc/sys/fs/nr_open", .text = "65536\n" },                 /* FILE_DESCRIPTORS_MAX */
     { "/proc/sys/fs/pipe-max-size", .text = "65536\n" },
     { "/proc/sys/kernel/core_pattern", .text = "\n" }, /* none is written */
     { "/proc/sys/kernel/ngroups_max", .text = "256\n" },
@@ -398,7 +398,7 @@ struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const 
 
 uint64_t proc_memory_bytes(void)
 {
-    uint64_t entries = ENTRIES_MAX + arch_cpus_present(); /* each CPU may have a rank with the link of a pid */
+    uint64_t entries = ENTRIES_MAX + arch_cpus_present(); /* for each CPU, the link of a rank's pid */
 
     return entries * TREE_ENTRY_BYTES_MAX + 2 * ARCH_PAGE;
 }

@@ -56,8 +56,8 @@ struct inode_operations {
     int64_t (*read_link)(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
                          size_t bytes);
     /* For a directory that has, besides its own entries, numbered ones: the calling process's threads and
-     * descriptors, CPUs and the like. Returns the entry that stands for all of them, and sets *tid to which of
-     * them `name` is; NULL if it is none. Does not check that there is such a thread: the search would be
+     * descriptors, CPUs and the like. Returns the entry that stands for all of them, and sets *tid to which
+     * of them `name` is; NULL if it is none. Does not check that there is such a thread: the search would be
      * under the tree's lock. */
     struct directory_entry *(*find_numbered)(const struct inode *directory, const char *name,
                                              size_t name_bytes, uint32_t *tid);
