@@ -21,6 +21,7 @@ enum device {
     DEVICE_NONE,
     DEVICE_STDOUT, /* and stdin */
     DEVICE_STDERR,
+    DEVICE_TTY,
     DEVICE_NULL,
     DEVICE_ZERO,
     DEVICE_FULL,
@@ -250,8 +251,10 @@ static const struct {
     const char *path;
     uint16_t number; /* major << 8 | minor */
 } devices[DEVICE_COUNT] = {
-    [DEVICE_STDOUT] = { "/dev/tty", 5 << 8 },
-    [DEVICE_STDERR] = { NULL, 5 << 8 }, /* /dev/stderr is a link to the descriptor */
+    /* /dev/stdout and /dev/stderr are links to descriptors. */
+    [DEVICE_STDOUT] = { NULL, 5 << 8 },
+    [DEVICE_STDERR] = { NULL, 5 << 8 },
+    [DEVICE_TTY] = { "/dev/tty", 5 << 8 },
     [DEVICE_NULL] = { "/dev/null", 1 << 8 | 3 },
     [DEVICE_ZERO] = { "/dev/zero", 1 << 8 | 5 },
     [DEVICE_FULL] = { "/dev/full", 1 << 8 | 7 },
@@ -279,21 +282,23 @@ static int device_open(struct file *file)
 {
     file->device = file->inode->device;
     file->operations = &device_files;
-    if (file->device <= DEVICE_STDERR)
-        stream_bind(file, file->device);
+    if (file->device == DEVICE_TTY && !console_is_shared(CONSOLE_STDOUT))
+        return -ENXIO; /* as on Linux, where a process has no terminal */
+    if (file->device <= DEVICE_TTY)
+        stream_bind(file, file->device == DEVICE_STDERR ? DEVICE_STDERR : DEVICE_STDOUT);
     return 0;
 }
 
 static const struct inode_operations device_operations = { .open = device_open };
 
 /* The inodes that /proc/self/fd/N leads to for a standard stream. */
-static struct inode *stream_inodes[2];
+static struct inode *stream_inodes[DEVICE_TTY + 1];
 
 struct inode *device_of_stream(const struct file *file)
 {
     if (file->operations != &stream_operations)
         return NULL; /* other kinds of files have device numbers of their own */
-    return stream_inodes[file->device - DEVICE_STDOUT];
+    return stream_inodes[file->is_terminal && file->device == DEVICE_STDOUT ? DEVICE_TTY : file->device];
 }
 
 int devices_add(struct tree *tree, struct message *why)
@@ -317,9 +322,9 @@ int devices_add(struct tree *tree, struct message *why)
         inode->device = device;
         inode->operations = &device_operations;
         inode->filesystem = FILESYSTEM_DEV;
-        inode_get(inode); /* standard error's inode has no name that would keep it */
-        if (device <= DEVICE_STDERR)
-            stream_inodes[device - DEVICE_STDOUT] = inode;
+        inode_get(inode); /* a stream's inode has no name that would keep it */
+        if (device <= DEVICE_TTY)
+            stream_inodes[device] = inode;
     }
     for (unsigned i = 0; i < sizeof(links) / sizeof(links[0]); i++)
         if (!tree_add(tree, links[i][0], S_IFLNK | 0777, links[i][1], strlen(links[i][1]), why))
