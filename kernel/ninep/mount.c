@@ -199,6 +199,26 @@ static int ninep_make_symlink(struct mount_call *call, const char *target)
 
 #define HIDDEN_TRIES 4
 
+#define PAUSE_NS 200000
+
+/* Waits until no other thread changes names. -ENOTCONN, which begins the call again, if names have changed
+ * since `path` began. names_unlock must follow. */
+static int names_lock(struct ninep_path *path)
+{
+    struct ninep_session *session = path->session;
+    struct ninep_sleeper sleeper;
+
+    ninep_sleeper_begin(&sleeper);
+    while (__atomic_exchange_n(&session->moving, 1, __ATOMIC_ACQUIRE))
+        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_NS);
+    return __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE) == path->moves ? 0 : -ENOTCONN;
+}
+
+static void names_unlock(struct ninep_session *session)
+{
+    __atomic_store_n(&session->moving, 0, __ATOMIC_RELEASE);
+}
+
 /* What happens to the open files of such a name. */
 struct going {
     struct mount_call call;
@@ -253,7 +273,6 @@ static int going_begin(struct going *going, struct ninep_path *path)
     *going = (struct going){ .is_open = ninep_name_is_open(path->session, path->scratch->path) };
     if (!going->is_open)
         return 0;
-    __atomic_fetch_add(&path->session->moving, 1, __ATOMIC_ACQ_REL);
     if (!(path->qid.type & NINEP_QID_DIRECTORY))
         return hide(going, path);
     going->is_directory = true;
@@ -281,8 +300,6 @@ static void going_end(struct going *going, struct ninep_path *path, int result)
         ninep_names_change(path->session, hidden, path->scratch->path, false, false);
         name_remove(path->call->mount, hidden);
     }
-    if (going->is_open)
-        __atomic_fetch_sub(&path->session->moving, 1, __ATOMIC_ACQ_REL);
     ninep_path_end(&going->directory);
 }
 
@@ -345,10 +362,17 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
         return -ENOTDIR;
     if (is_directory && !query->directory)
         return -EISDIR;
+    const bool is_open = ninep_name_is_open(path->session, path->scratch->path);
+    if (is_open && (result = names_lock(path))) {
+        names_unlock(path->session);
+        return result;
+    }
     result = going_begin(&going, path);
     if (!result)
         result = remove_send(path);
     going_end(&going, path, result);
+    if (is_open)
+        names_unlock(path->session);
     if (result == -ENOTEMPTY && hidden_lift(path))
         return -ENOTCONN; /* once more */
     return result;
@@ -407,7 +431,9 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
     struct going going = { .is_open = false };
     int result = text_complete(to);
 
-    __atomic_fetch_add(&session->moving, 1, __ATOMIC_ACQ_REL);
+    if (result)
+        return result;
+    result = names_lock(path);
     if (!result && ninep_name_is_open(session, call.path)) {
         result = ninep_path_begin(&target, session, path->generation, &call);
         if (!result)
@@ -428,7 +454,7 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
     if (!result)
         ninep_names_change(session, path->scratch->path, to->scratch->path,
                            path->qid.type & NINEP_QID_DIRECTORY, false);
-    __atomic_fetch_sub(&session->moving, 1, __ATOMIC_ACQ_REL);
+    names_unlock(session);
     ninep_path_end(&target);
     return result;
 }

@@ -185,6 +185,8 @@ void ninep_names_change(struct ninep_session *session, const char *from, const c
 {
     uint64_t key = 0;
 
+    if (strcmp(from, to) == 0)
+        return;
     changed(session);
     while (change_one(session, from, to, hides))
         ;

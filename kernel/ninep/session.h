@@ -80,7 +80,7 @@ struct ninep_session {
     uint64_t fids[NINEP_FIDS / 64];
     struct avl_node *files; /* open files, by name: names.h */
     uint64_t moves;         /* changes of names so far */
-    uint32_t moving;        /* requests in flight after which names change; without the lock */
+    uint32_t moving;        /* 1 while a thread changes names; without the lock */
     uint32_t serial;
     struct {
         struct ninep_request request;

@@ -353,6 +353,11 @@ TEST(an_open_file_is_never_stale_while_a_folder_above_it_is_renamed)
     CHECK_EQUAL(ninep_operations.make_directory(&folder, 0755), 0);
     CHECK_EQUAL(ninep_operations.open(&folder, O_DIRECTORY, 0, &directory), 0);
     CHECK_EQUAL(ninep_operations.open(&call, O_RDWR | O_CREAT, 0600, &file), 0);
+    struct mount_call same_name = call_of("from/file", 0);
+    call = call_of("from/file", 1);
+    CHECK_EQUAL(ninep_operations.rename(&call, &same_name, 0), 0);
+    CHECK_EQUAL(ninep_operations.file_status(file, &status), 0);
+    CHECK_EQUAL(status.links, 1);
     pthread_create(&thread, NULL, rename_often, NULL);
     for (unsigned i = 0; i < RENAMES && check_state.failures == 0; i++) {
         change.bytes = i;
