@@ -471,20 +471,36 @@ def test_a_job_whose_ranks_have_begun_elsewhere_does_not_begin_again() -> None:
     assert len(first.jobs) == 1
 
 
+def connected(port: int) -> int:
+    """How many connections to this port there are."""
+    with open("/proc/net/tcp", encoding="ascii") as table:
+        rows = [line.split() for line in table]
+    return sum(row[2].endswith(f":{port:04X}") and row[3] == "01" for row in rows)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_jobs_that_race_for_nodes_run_one_after_the_other(count: int, tmp_path: Path) -> None:
-    """With the real tacet-launchd."""
+    """With the real tacet-launchd, which greets all of them as idle: it stands still while they connect."""
     key = key_write(tmp_path / "master", MASTER.hex())
     daemons = [Daemon() for _ in range(count)]
     names = ",".join(f"{host}:{port}" for host, port in (daemon.node for daemon in daemons))
     words = ["--key", key, "-w", names, "--wait-for-nodes", 100, "--within", 60, *shell("echo ran")]
-    racing = [started(None, *words) for _ in range(4)]
-    for job in racing:
-        out, err = job.communicate(timeout=PATIENCE_S)
-        assert (job.returncode, out) == (0, b"ran\n" * count), err
-    for daemon in daemons:
-        daemon.wait_idle()
-        daemon.close()
+    try:
+        for daemon in daemons:
+            daemon.process.send_signal(signal.SIGSTOP)
+        racing = [started(None, *words) for _ in range(4)]
+        wait_until(lambda: all(connected(daemon.node[1]) == len(racing) for daemon in daemons))
+        for daemon in daemons:
+            daemon.process.send_signal(signal.SIGCONT)
+        for job in racing:
+            out, err = job.communicate(timeout=PATIENCE_S)
+            assert (job.returncode, out) == (0, b"ran\n" * count), err
+        for daemon in daemons:
+            daemon.wait_idle()
+    finally:
+        for daemon in daemons:
+            daemon.process.send_signal(signal.SIGCONT)
+            daemon.close()
 
 
 @pytest.mark.parametrize("ends", ["refused no request has come\n", ""], ids=["refused", "closed"])

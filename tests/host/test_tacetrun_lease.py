@@ -151,3 +151,26 @@ def test_a_conductor_that_does_not_answer_keeps_the_lease(tmp_path: Path) -> Non
         assert process.returncode == 130 and b"no answer; killing it through the network" in err
         wait_until(lambda: conductor.requests[-1] == "job end")
         assert len(conductor.leases) == 1
+
+
+def test_a_job_that_another_one_outruns_gives_its_number_back(tmp_path: Path) -> None:
+    """And gets a new one, with a ticket for that."""
+    numbers = iter((4711, 4712))
+
+    def answer(request: str) -> dict | None:
+        return {"job": next(numbers)} if request.startswith("job begin") else conducting(request)
+
+    run = streams_then("started", "rank 0 0", "end 0")
+    with Conductor(tmp_path / "c", answer) as conductor:
+        with Node(run, need="ticket", outrun="busy: another job has begun here") as node:
+            process = started(
+                [node], "--conductor", conductor.path, "--wait-for-nodes", 100, "--within", 60, "/bin/x"
+            )
+            assert process.stderr and b"waiting for idle nodes again" in process.stderr.readline()
+            wait_until(lambda: "job end" in conductor.requests)
+            node.set_busy(False)
+            process.communicate(timeout=PATIENCE_S)
+            assert process.returncode == 0 and node.jobs[0].number("job") == 4712
+        wait_until(lambda: conductor.requests.count("job end") == 2)
+    asked = [request.split(" 127")[0].split()[:2] for request in conductor.requests if "nodes" not in request]
+    assert [words[0] for words in asked] == ["job", "ticket", "job", "job", "ticket", "job"]
