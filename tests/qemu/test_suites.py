@@ -46,6 +46,9 @@ def test_tests_of_other_projects_pass(test: str, node: compare.Node) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("suite", compare.SUITES)
 def test_what_passes_on_linux_passes_on_a_node_or_is_listed(suite: str) -> None:
+    compare.made(f"suite-{suite}")
+    if not (compare.FOLDER / suite / "stamp").exists():
+        pytest.skip((ROOT / "build" / "foreign" / f"{suite}.log").read_text().strip().splitlines()[-1])
     linux, tacet = compare.compared([suite])
     reasons = compare.listed_differences()
     assert compare.errors(linux, tacet, reasons) == []
