@@ -34,7 +34,8 @@ struct ipc_table {
     unsigned count;
     uint32_t sequence; /* counts removals: so an identifier differs from those that its slot had before */
     uint64_t size;     /* sum of the objects' */
-    struct ipc_object *slots[IPC_OBJECTS_MAX];
+    struct ipc_object **slots; /* from the slice of the rank that made a job's first object */
+    unsigned room;             /* IPC_OBJECTS_MAX once they are there, before 0 */
 };
 
 /* A kind of objects: its operations. `status` and `set` run with the object's lock. */

@@ -65,9 +65,9 @@ static struct ipc_object *object_get(struct ipc_object *object)
 
 struct ipc_object *ipc_at(const struct ipc_class *class, unsigned slot)
 {
-    if (slot >= IPC_OBJECTS_MAX)
-        return NULL;
     SPIN_GUARD(&class->table->lock);
+    if (slot >= class->table->room)
+        return NULL;
     return object_get(class->table->slots[slot]);
 }
 
@@ -104,6 +104,29 @@ static struct ipc_object *key_find(const struct ipc_table *table, uint32_t key)
     struct ipc_object *object = key != IPC_PRIVATE ? avl_above(table->keys, key) : NULL;
 
     return object && object->node.key == key ? object : NULL;
+}
+
+/* Gives a table its slots, unless it has them. -ENOMEM */
+static int slots_make(struct ipc_table *table)
+{
+    struct page_pool *pages = arch_process()->vm.pages;
+    const uint64_t bytes = page_up(IPC_OBJECTS_MAX * sizeof(table->slots[0]));
+
+    if (__atomic_load_n(&table->room, __ATOMIC_ACQUIRE))
+        return 0;
+    uint64_t memory = page_pool_allocate(pages, bytes, ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
+    arch_zero(arch_physical(memory), bytes);
+    spin_lock(&table->lock);
+    bool is_first = !table->room;
+    if (is_first)
+        table->slots = arch_physical(memory);
+    __atomic_store_n(&table->room, IPC_OBJECTS_MAX, __ATOMIC_RELEASE);
+    spin_unlock(&table->lock);
+    if (!is_first)
+        page_pool_free(pages, memory, bytes);
+    return 0;
 }
 
 /* Lists a new object. The caller holds the table's lock. */
@@ -148,7 +171,9 @@ long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_
 
     if (result != -EAGAIN)
         return result;
-    result = class->create(size, &made);
+    result = slots_make(class->table);
+    if (!result)
+        result = class->create(size, &made);
     if (made)
         made->size = size;
     if (!result)
@@ -208,11 +233,12 @@ static long info_write(const struct ipc_class *class, bool in_use, uint64_t addr
 {
     union linux_ipc_info info = { .segments = { 0 } };
     const struct ipc_table *table = class->table;
-    unsigned bytes = class->info(table, in_use, &info), highest = IPC_OBJECTS_MAX - 1;
+    unsigned bytes = class->info(table, in_use, &info),
+             used = __atomic_load_n(&table->room, __ATOMIC_ACQUIRE);
 
-    while (highest > 0 && !__atomic_load_n(&table->slots[highest], __ATOMIC_RELAXED))
-        highest--;
-    return user_write(address, &info, bytes) ? -EFAULT : (long)highest;
+    while (used > 1 && !__atomic_load_n(&table->slots[used - 1], __ATOMIC_RELAXED))
+        used--;
+    return user_write(address, &info, bytes) ? -EFAULT : used ? (long)used - 1 : 0;
 }
 
 static int status_set(struct ipc_object *object, uint64_t address)

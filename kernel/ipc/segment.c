@@ -173,7 +173,7 @@ long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
 static struct ipc_object *segment_with(const struct shared_memory *memory)
 {
     SPIN_GUARD(&table.lock);
-    for (unsigned i = 0; i < IPC_OBJECTS_MAX; i++) {
+    for (unsigned i = 0; i < table.room; i++) {
         struct ipc_object *object = table.slots[i];
 
         if (!object || segment_of(object)->memory != memory)

@@ -181,9 +181,9 @@ int network_files_add(struct tree *tree, struct message *why)
         format_text(hostname, sizeof(hostname), "%s\n", node_facts.name);
     resolv_conf_write();
     hosts_write();
-    if ((resolv_conf[0] && etc_file_add(tree, "/etc/resolv.conf", resolv_conf, NULL, why)) ||
-        etc_file_add(tree, "/etc/hosts", hosts, NULL, why) ||
-        etc_file_add(tree, "/etc/hostname", hostname, NULL, why))
+    if ((resolv_conf[0] && etc_file_add(tree, "/etc/resolv.conf", resolv_conf, why)) ||
+        etc_file_add(tree, "/etc/hosts", hosts, why) ||
+        etc_file_add(tree, "/etc/hostname", hostname, why))
         return -ENOMEM;
     return proc_files_add(tree, files, why) ? -ENOMEM : interfaces_add(tree, why);
 }

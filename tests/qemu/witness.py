@@ -111,10 +111,12 @@ class Witness:
         last: dict[int, int] = {}
         for cpu_text, address_text in _LINE.findall(self.path.read_text(errors="replace")):
             cpu, address = int(cpu_text), int(address_text, 16)
-            if last.get(cpu) == address:
-                continue
+            name, before = places.get(address), last.get(cpu)
             last[cpu] = address
-            if name := places.get(address):
+            # A block ends with its page, perhaps between a function's two entries.
+            if before == address or (name and before == address - 8 and places.get(before) == name):
+                continue
+            if name:
                 found.setdefault(cpu, []).append(name)
         return found
 

@@ -21,7 +21,7 @@
 #include "lib/version.h"
 
 /* For proc_memory_bytes. */
-#define ENTRIES_MAX 320 /* of the tables, of /dev, /etc and of net/, with directories */
+#define ENTRIES_MAX 288 /* of the tables, of /dev, /etc and of net/, with directories */
 
 uint64_t clock_ticks_of(uint64_t ns)
 {

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whole test suites of other projects, on a Tacet node and on this machine's Linux, test by test.
 
-    tests/suites/compare.py [SUITE[/TEST]…]    of lmdb, libuv, hwloc, go, or of all: what passes on Linux and
+    tests/suites/suites.py [SUITE[/TEST]…]    of lmdb, libuv, hwloc, go, or of all: what passes on Linux and
                                                not on the node, and is not listed in `differences`
-    tests/suites/compare.py --said SUITE/TEST  what both systems print
+    tests/suites/suites.py --said SUITE/TEST  what both systems print
 
 Each test is a job of its own: LMDB's and hwloc's a program, libuv's the program of all with the test's name;
 Go's all tests of a package at once, and again from the next one on where one ends the program. The same
@@ -234,7 +234,7 @@ def compared(names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="tests/suites/compare.py", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="tests/suites/suites.py", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="SUITE[/TEST]")
     parser.add_argument("--said", action="store_true", help="print what each system says of each test")
     arguments = parser.parse_args(words)
