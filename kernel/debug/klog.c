@@ -39,13 +39,15 @@ static struct console_device **port; /* klog= */
 
 static int classes_parse(const char *text, uint32_t *mask, struct message *why)
 {
+    const char *const start = text;
+
     for (*mask = 0; *text;) {
         const char *comma = text;
 
         while (*comma && *comma != ',')
             comma++;
         int class = word_find(class_names, text, (size_t)(comma - text));
-        if (class < 0)
+        if (class < 0 || (class >= KLOG_CLASSES && (*comma || text != start)))
             return message_set(why, -EINVAL, "klog_classes=%.*s: no such class; there are %s",
                                (int)(comma - text), text, class_names);
         if (class < KLOG_CLASSES)
@@ -110,9 +112,7 @@ int klog_switch(const char *text)
     const uint32_t before = text[0] == '+' ? classes_change(bit, 0) : classes_change(0, bit);
     if (class != KLOG_CLASS_syscall || (before & bit) == (text[0] == '+' ? bit : 0))
         return 0;
-    klog_cpu_start();
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
-    crosscall(&all, system_calls_follow, NULL);
+    crosscall_all(system_calls_follow);
     return 0;
 }
 

@@ -204,10 +204,7 @@ _Noreturn static void rank_fail(struct process *process, const struct message *w
         __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
         if (process->files)
             files_end(process);
-        if (arch_process())
-            arch_space_deactivate(&process->vm.space);
-        arch_process_set(NULL);
-        arch_thread_set(NULL);
+        schedule_thread_here(NULL);
     }
     rank_count_down(STATUS_FAILED);
     schedule_idle_begin();

@@ -144,9 +144,7 @@ struct thread *thread_first(struct process *process)
     memcpy(thread->name, process->name, sizeof(thread->name));
     list_append(&process->threads, &thread->link);
     process->thread_count = 1;
-    arch_thread_set(thread);
-    arch_process_set(process);
-    arch_space_activate(&process->vm.space);
+    schedule_thread_here(thread);
     return thread;
 }
 
@@ -161,9 +159,7 @@ void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, u
     arch_start_initial(&thread->context, kernel_stack_of(thread), entry, stack);
     thread->policy = policy;
     schedule_rank_begin(&thread->schedule, policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY, true);
-    arch_space_deactivate(&thread->process->vm.space);
-    arch_thread_set(NULL);
-    arch_process_set(NULL);
+    schedule_thread_here(NULL);
     schedule_start(thread);
 }
 

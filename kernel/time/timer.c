@@ -178,9 +178,7 @@ int timer_device_rate(const char *text)
 
     if (changed <= 0) /* CPUs are interrupted only for a change */
         return changed;
-    device_follow(NULL);
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
-    crosscall(&all, device_follow, NULL);
+    crosscall_all(device_follow);
     return 0;
 }
 
