@@ -18,8 +18,6 @@
 #include "arch/interrupts.h"
 #include "arch/setup.h"
 #include "lib/command_line.h"
-#include "lib/errno.h"
-#include "lib/kstring.h"
 #include "smp/crosscall.h"
 
 /* The words of idle=, in their order. */

@@ -18,7 +18,6 @@
 #include "smp/crosscall.h"
 #include "lib/command_line.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 
 /* The words of idle=, in their order. */
 enum { IDLE_HALT, IDLE_MONITOR, IDLE_POLL };

@@ -21,7 +21,6 @@
 #include "lib/elf_image.h"
 #include "lib/format.h"
 #include "debug/klog.h"
-#include "lib/kstring.h"
 #include "lib/signal_numbers.h"
 #include "debug/stop.h"
 
@@ -264,7 +263,6 @@ static void user_trap(struct trap_frame *frame)
         .signal = exceptions[frame->vector].signal,
         .code = exception_code((unsigned)frame->vector),
         .cause = exceptions[frame->vector].cause,
-        .instruction = frame->instruction,
         .frame = frame,
     };
 

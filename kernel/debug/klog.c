@@ -8,7 +8,6 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "smp/cpu_mask.h"
 #include "smp/crosscall.h"
 #include "smp/per_cpu.h"
 

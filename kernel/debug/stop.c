@@ -6,9 +6,7 @@
 #include "arch.h"
 #include "debug/console.h"
 #include "debug/lock_check.h"
-#include "lib/errno.h"
 #include "lib/format.h"
-#include "lib/kstring.h"
 #include "debug/klog.h"
 
 /* The words of end=, in their order. */

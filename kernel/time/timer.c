@@ -6,7 +6,6 @@
 #include "arch.h"
 #include "debug/klog.h"
 #include "lib/format.h"
-#include "smp/cpu_mask.h"
 #include "smp/crosscall.h"
 #include "smp/per_cpu.h"
 #include "time/clock.h"
