@@ -82,7 +82,7 @@
  * mm/page_pool.h: memory for tables.
  *   call-up: page_pool_initialise page_pool_allocate page_pool_allocate_zeroed page_pool_free_zeroed
  * smp/crosscall.h: a function run on other CPUs, for TLB shootdowns; what an IPI (arch_ipi_send) calls.
- *   call-up: crosscall crosscall_serve
+ *   call-up: crosscall crosscall_all crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
  * before and after each system call while arch_system_calls_log(true) holds.
  *   call-up: kernel_print console_register console_default_move console_serve console_serving
@@ -90,7 +90,7 @@
  *   call-up: klog_mask klog_cpu_start klog_system_call klog_system_call_end
  * lib/: text and memory; the parsers' side of struct boot_info; the command line.
  *   call-up: memcpy memmove memset memcmp strlen strnlen strcmp strncmp format_text message_set sink_print
- *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free command_line_option
+ *   call-up: boot_info_add_range boot_info_add_module boot_info_page_is_free option_word
  * drivers/: the consoles that the machine may have, registered before kernel_start(); the devices on PCI:
  * silenced before kernel_start(), started at the end of arch_initialise, with their part of arch_pool_bytes.
  *   call-up: uart_register vga_text_register screen_check screen_register
@@ -138,8 +138,7 @@ struct fault {
     int signal;
     int code;
     const char *cause;
-    uint64_t instruction; /* address of the faulting instruction */
-    uint64_t address;     /* address of the access; valid if has_address */
+    uint64_t address; /* address of the access; valid if has_address */
     bool has_address;
     const void *frame;
 };

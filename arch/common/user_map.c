@@ -22,11 +22,8 @@
  */
 #include "arch.h"
 #include "arch/page_table.h"
-#include "arch/setup.h"
 #include "smp/crosscall.h"
-#include "lib/elf_image.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 
 #define TLB_BATCH_PAGES 16 /* for more, dropping all is cheaper */
 

@@ -18,23 +18,15 @@
 #include "arch/interrupts.h"
 #include "arch/setup.h"
 #include "lib/command_line.h"
-#include "lib/errno.h"
-#include "lib/kstring.h"
 #include "smp/crosscall.h"
 
-static enum idle_method { IDLE_CEDE, IDLE_POLL } method;
+/* The words of idle=, in their order. */
+enum { IDLE_CEDE, IDLE_POLL };
+static unsigned method;
 
 int arch_idle_configure(const struct command_line *line, struct message *why)
 {
-    const char *text = command_line_option(line, "idle");
-
-    if (!text || strcmp(text, "cede") == 0)
-        method = IDLE_CEDE;
-    else if (strcmp(text, "poll") == 0)
-        method = IDLE_POLL;
-    else
-        return message_set(why, -EINVAL, "idle=%s: a CPU can wait by cede or poll", text);
-    return 0;
+    return option_word(line, "idle", "cede, poll", &method, why);
 }
 
 void arch_interrupts_accept(void)

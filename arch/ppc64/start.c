@@ -13,8 +13,6 @@
 #include "lib/boot_info.h"
 #include "lib/bytes.h"
 #include "lib/format.h"
-#include "lib/kstring.h"
-#include "mm/page.h"
 
 struct cpu boot_cpu __attribute__((aligned(CPU_PAGE_BYTES), section(".bss.boot_cpu")));
 

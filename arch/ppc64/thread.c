@@ -7,7 +7,6 @@
 #include "arch/setup.h"
 #include "arch/trap.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "syscall/syscall.h"
 
 typedef void call_handler(void);

@@ -227,7 +227,7 @@ static void instruction_fault(const struct trap_frame *frame, struct fault *faul
 
 static void user_fault(struct trap_frame *frame)
 {
-    struct fault fault = { .signal = SIGNAL_SEGV, .instruction = frame->instruction, .frame = frame };
+    struct fault fault = { .signal = SIGNAL_SEGV, .frame = frame };
 
     if (is_storage(frame)) {
         if (storage_retry(frame, true))

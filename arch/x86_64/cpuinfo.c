@@ -6,7 +6,6 @@
  */
 #include "arch.h"
 #include "arch/setup.h"
-#include "arch/trap.h"
 #include "time/clock_event.h"
 #include "lib/format.h"
 

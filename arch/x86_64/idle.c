@@ -18,22 +18,16 @@
 #include "smp/crosscall.h"
 #include "lib/command_line.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 
-static enum idle_method { IDLE_HALT, IDLE_MONITOR, IDLE_POLL } method;
+/* The words of idle=, in their order. */
+enum { IDLE_HALT, IDLE_MONITOR, IDLE_POLL };
+static unsigned method;
 
 int arch_idle_configure(const struct command_line *line, struct message *why)
 {
-    static const char *const names[] = { "halt", "mwait", "poll" };
-    const char *text = command_line_option(line, "idle");
-
     method = cpu_features.monitor && !cpu_features.hypervisor ? IDLE_MONITOR : IDLE_HALT;
-    if (!text)
-        return 0;
-    for (method = IDLE_HALT; method <= IDLE_POLL && strcmp(text, names[method]) != 0; method++)
-        ;
-    if (method > IDLE_POLL)
-        return message_set(why, -EINVAL, "idle=%s: a CPU can wait by halt, mwait or poll", text);
+    if (option_word(line, "idle", "halt, mwait, poll", &method, why))
+        return -EINVAL;
     if (method == IDLE_MONITOR && !cpu_features.monitor)
         return message_set(why, -EINVAL, "idle=mwait: this CPU has no MONITOR and MWAIT");
     return 0;

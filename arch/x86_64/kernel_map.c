@@ -213,7 +213,6 @@ static void tables_reload(void *unused)
 void arch_guard_pages_drop(const struct memory_range *range)
 {
     const uint64_t bits = PTE_WRITE | no_execute();
-    struct cpu_mask others = { 0 };
 
     for (uint64_t at = range->base; at < range->base + range->bytes;) {
         int level = LEVEL_ROOT;
@@ -225,11 +224,7 @@ void arch_guard_pages_drop(const struct memory_range *range)
             *entry = kernel_entry(at & ~(level_bytes(level) - 1), level, bits);
         at = (at | (level_bytes(level) - 1)) + 1;
     }
-    tables_reload(NULL);
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (cpu != arch_cpu_index())
-            cpu_mask_set(&others, cpu);
-    crosscall(&others, tables_reload, NULL);
+    crosscall_all(tables_reload);
 }
 
 static uint64_t frame_table_entry(const uint64_t *table)

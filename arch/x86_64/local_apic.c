@@ -11,7 +11,6 @@
 #include "arch.h"
 #include "arch/cpu.h"
 #include "arch/io.h"
-#include "arch/setup.h"
 #include "arch/trap.h"
 
 #define PIC_MASTER_MASK 0x21

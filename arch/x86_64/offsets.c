@@ -31,6 +31,7 @@ void offsets(void)
     OFFSET(CPU_INTERRUPTS, cpu, counters.interrupts);
     DEFINE(FRAME_BYTES, sizeof(struct trap_frame));
     OFFSET(FRAME_VECTOR, trap_frame, vector);
+    DEFINE(TRAP_STUB_BYTES, TRAP_STUB_BYTES);
     OFFSET(FRAME_CODE_SELECTOR, trap_frame, code_selector);
     DEFINE(VECTOR_SYSTEM_CALL, VECTOR_SYSTEM_CALL);
     DEFINE(SYSCALL_SLOTS, SYSCALL_SLOTS);

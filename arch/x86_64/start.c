@@ -14,7 +14,6 @@
 #include "drivers/uart/uart16550.h"
 #include "drivers/vga/vga_text.h"
 #include "lib/errno.h"
-#include "lib/kstring.h"
 #include "debug/stop.h"
 
 /* The PC's serial ports. */

@@ -13,7 +13,6 @@
 #include "arch/trap.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "syscall/syscall.h"
 
 void vector_state_save(void *area)
 {
@@ -155,7 +154,6 @@ void program_return(struct trap_frame *frame)
             .signal = SIGNAL_SEGV,
             .code = SIGNAL_BY_KERNEL,
             .cause = "the program would go on at an address that is not canonical",
-            .instruction = frame->instruction,
             .frame = frame,
         };
 

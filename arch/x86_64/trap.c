@@ -21,11 +21,10 @@
 #include "lib/elf_image.h"
 #include "lib/format.h"
 #include "debug/klog.h"
-#include "lib/kstring.h"
 #include "lib/signal_numbers.h"
 #include "debug/stop.h"
 
-extern const uint64_t trap_stubs[256];
+extern const uint8_t trap_stubs_start[256][TRAP_STUB_BYTES];
 extern const uint8_t boot_stack[CPU_STACK_BYTES]; /* entry.asm */
 
 /* user_copy.asm, msr.asm: the instructions that may fault, and where all of them continue then. */
@@ -106,7 +105,7 @@ void trap_initialise(void)
     struct table_pointer pointer = { sizeof(idt) - 1, (uint64_t)idt };
 
     for (unsigned vector = 0; vector < 256; vector++) {
-        uint64_t stub = trap_stubs[vector];
+        uint64_t stub = (uint64_t)trap_stubs_start[vector];
         bool user_may_raise = vector == TRAP_BREAKPOINT || vector == TRAP_OVERFLOW; /* INT3, INTO */
 
         idt[vector].offset_low = (uint16_t)stub;
@@ -264,7 +263,6 @@ static void user_trap(struct trap_frame *frame)
         .signal = exceptions[frame->vector].signal,
         .code = exception_code((unsigned)frame->vector),
         .cause = exceptions[frame->vector].cause,
-        .instruction = frame->instruction,
         .frame = frame,
     };
 

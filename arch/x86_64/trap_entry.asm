@@ -35,44 +35,44 @@ section .text
     ((v) == 8 || ((v) >= 10 && (v) <= 14) || (v) == 17 || (v) == 21 || (v) == 29 || (v) == 30)
 %define is_paranoid(v)    ((v) == 1 || (v) == 2 || (v) == 8 || (v) == 18)
 
-global trap_stubs_start
+; Each of the same size: a vector above 127 is pushed as a negative byte, which .interrupt makes positive.
+global trap_stubs_start                         ; const uint8_t trap_stubs_start[256][TRAP_STUB_BYTES]
 trap_stubs_start:
 %assign v 0
 %rep 256
-trap_stub_ %+ v:
 %if !has_error_code(v)
     push 0
 %endif
-    push v
+    push byte v - (v / 128) * 256
 %if is_paranoid(v)
-    jmp trap_paranoid
+    jmp strict near trap_paranoid
 %else
-    jmp trap_common
+    jmp strict near trap_common
 %endif
 %assign v v + 1
+    times trap_stubs_start + v * TRAP_STUB_BYTES - $ int3
 %endrep
 
-; EBX from here on: 1 if GS must be swapped back.
+; EBX from trap_call on: 1 if GS must be swapped back.
 trap_common:
     push_registers
     xor ebx, ebx
     test byte [rsp + FRAME_CODE_SELECTOR], 3
     jz trap_call
     swapgs
-    inc ebx
+trap_swapped:
+    mov ebx, 1
+    kernel_ticks sub                            ; the program's time ends, the kernel's begins
 trap_call:
-    mov eax, [rsp + FRAME_VECTOR]
+    movzx eax, byte [rsp + FRAME_VECTOR]
     cmp eax, 32
     jae .interrupt
     inc qword [gs:CPU_EXCEPTIONS + rax * 8]
     jmp .counted
 .interrupt:
+    mov [rsp + FRAME_VECTOR], rax
     inc qword [gs:CPU_INTERRUPTS + rax * 8]
 .counted:
-    test ebx, ebx
-    jz .handle
-    kernel_ticks sub                            ; the program's time ends, the kernel's begins
-.handle:
     mov rdi, rsp
     call trap_handle                            ; 22 words were pushed on a 16-byte boundary: RSP is aligned
     test ebx, ebx
@@ -109,8 +109,7 @@ trap_paranoid:
     mov rsp, rdi
     mov ecx, FRAME_BYTES / 8
     rep movsq
-    mov ebx, 1
-    jmp trap_call
+    jmp trap_swapped
 .from_kernel:
     xor ebx, ebx
     mov ecx, MSR_GS_BASE
@@ -118,17 +117,6 @@ trap_paranoid:
     test edx, edx
     js trap_call                                ; the kernel's base is in place
     swapgs
-    inc ebx
-    jmp trap_call
+    jmp trap_swapped
 global trap_stubs_end
 trap_stubs_end:
-
-section .rodata
-align 8
-global trap_stubs                               ; const uint64_t trap_stubs[256]
-trap_stubs:
-%assign v 0
-%rep 256
-    dq trap_stub_ %+ v
-%assign v v + 1
-%endrep

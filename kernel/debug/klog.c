@@ -8,7 +8,6 @@
 #include "debug/console.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
-#include "smp/cpu_mask.h"
 #include "smp/crosscall.h"
 #include "smp/per_cpu.h"
 
@@ -22,8 +21,8 @@ _Static_assert(KLOG_CLASSES < 31 - HELD_SHIFT, "the classes have room below HELD
 
 uint32_t klog_mask = CLASSES_ALL & ~(1U << KLOG_CLASS_syscall);
 
-#define CLASS(name) #name,
-static const char *const class_names[KLOG_CLASSES] = { KLOG_CLASS_LIST(CLASS) };
+#define CLASS(name) #name ", "
+static const char class_names[] = KLOG_CLASS_LIST(CLASS) "all, none";
 #undef CLASS
 
 /* As they stand in the file. */
@@ -37,31 +36,23 @@ static struct console_device **port; /* klog= */
 
 /* ---- Classes ---- */
 
-static int class_find(const char *name, size_t bytes)
-{
-    for (int class = 0; class < KLOG_CLASSES; class ++)
-        if (strlen(class_names[class]) == bytes && strncmp(class_names[class], name, bytes) == 0)
-            return class;
-    return -1;
-}
-
 static int classes_parse(const char *text, uint32_t *mask, struct message *why)
 {
-    *mask = strcmp(text, "all") == 0 ? CLASSES_ALL : 0;
-    if (*mask || strcmp(text, "none") == 0)
-        return 0;
-    while (*text) {
+    const char *const start = text;
+
+    for (*mask = 0; *text;) {
         const char *comma = text;
 
         while (*comma && *comma != ',')
             comma++;
-        int class = class_find(text, (size_t)(comma - text));
-        if (class < 0)
-            return message_set(why, -EINVAL,
-                               "klog_classes=%.*s: no such class; there are boot, process, syscall, trap, "
-                               "timer, memory, mark, or all, none",
-                               (int)(comma - text), text);
-        *mask |= 1U << class;
+        int class = word_find(class_names, text, (size_t)(comma - text));
+        if (class < 0 || (class >= KLOG_CLASSES && (*comma || text != start)))
+            return message_set(why, -EINVAL, "klog_classes=%.*s: no such class; there are %s",
+                               (int)(comma - text), text, class_names);
+        if (class < KLOG_CLASSES)
+            *mask |= 1U << class;
+        else if (class == KLOG_CLASSES)
+            *mask = CLASSES_ALL;
         text = *comma ? comma + 1 : comma;
     }
     return 0;
@@ -112,17 +103,15 @@ static void system_calls_follow(void *unused)
  * mask. */
 int klog_switch(const char *text)
 {
-    int class = text[0] == '+' || text[0] == '-' ? class_find(text + 1, strlen(text + 1)) : -1;
+    int class = text[0] == '+' || text[0] == '-' ? word_find(class_names, text + 1, strlen(text + 1)) : -1;
 
-    if (class < 0)
+    if (class < 0 || class >= KLOG_CLASSES)
         return -EINVAL;
     const uint32_t bit = 1U << class;
     const uint32_t before = text[0] == '+' ? classes_change(bit, 0) : classes_change(0, bit);
     if (class != KLOG_CLASS_syscall || (before & bit) == (text[0] == '+' ? bit : 0))
         return 0;
-    klog_cpu_start();
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
-    crosscall(&all, system_calls_follow, NULL);
+    crosscall_all(system_calls_follow);
     return 0;
 }
 

@@ -6,29 +6,16 @@
 #include "arch.h"
 #include "debug/console.h"
 #include "debug/lock_check.h"
-#include "lib/errno.h"
 #include "lib/format.h"
-#include "lib/kstring.h"
 #include "debug/klog.h"
 
-static enum end { END_POWER_OFF, END_REBOOT, END_HALT, END_WAIT } end;
+/* The words of end=, in their order. */
+enum { END_POWER_OFF, END_REBOOT, END_HALT, END_WAIT };
+static unsigned end = END_POWER_OFF;
 
 int stop_configure(const struct command_line *line, struct message *why)
 {
-    static const char *const names[] = {
-        [END_POWER_OFF] = "poweroff", [END_REBOOT] = "reboot", [END_HALT] = "halt", [END_WAIT] = "wait"
-    };
-    const char *text = command_line_option(line, "end");
-
-    if (!text)
-        return 0;
-    for (unsigned way = END_POWER_OFF; way <= END_WAIT; way++) {
-        if (strcmp(text, names[way]) == 0) {
-            end = way;
-            return 0;
-        }
-    }
-    return message_set(why, -EINVAL, "end=%s: a node can end by poweroff, reboot, halt or wait", text);
+    return option_word(line, "end", "poweroff, reboot, halt, wait", &end, why);
 }
 
 /* Does what `end=` says, after the last line. */

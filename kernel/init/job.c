@@ -19,7 +19,6 @@
 #include "ipc/ipc.h"
 #include "launch/launcher.h"
 #include "lib/errno.h"
-#include "mm/page.h"
 #include "mm/shared_memory.h"
 #include "net/connection.h"
 #include "process/process.h"
@@ -61,12 +60,13 @@ static unsigned job_rank_of(unsigned cpu)
     return process_rank_count > cores ? cpu : arch_core_of(cpu) / cores_of_rank();
 }
 
-static struct cpu_mask job_cpus_of(unsigned rank)
+/* Returns the CPUs of the ranks from `first` to `last`. */
+static struct cpu_mask job_cpus_of(unsigned first, unsigned last)
 {
     struct cpu_mask cpus = { 0 };
 
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (job_rank_of(cpu) == rank)
+        if (job_rank_of(cpu) >= first && job_rank_of(cpu) <= last)
             cpu_mask_set(&cpus, cpu);
     return cpus;
 }
@@ -204,10 +204,7 @@ _Noreturn static void rank_fail(struct process *process, const struct message *w
         __atomic_store_n(&process->has_ended, true, __ATOMIC_RELEASE);
         if (process->files)
             files_end(process);
-        if (arch_process())
-            arch_space_deactivate(&process->vm.space);
-        arch_process_set(NULL);
-        arch_thread_set(NULL);
+        schedule_thread_here(NULL);
     }
     rank_count_down(STATUS_FAILED);
     schedule_idle_begin();
@@ -286,7 +283,7 @@ static struct thread *process_load(unsigned rank, const struct memory_slice *sli
 
 _Noreturn static void rank_run(unsigned rank)
 {
-    const struct cpu_mask cpus = job_cpus_of(rank);
+    const struct cpu_mask cpus = job_cpus_of(rank, rank);
     uint64_t entry, stack;
     struct thread *thread = process_load(rank, &job.plan->slices[rank], &cpus, &job.program, &entry, &stack);
 
@@ -300,13 +297,8 @@ _Noreturn static void rank_run(unsigned rank)
 /* Starts the service, on a CPU of a rank, which it leaves as it was. */
 static void service_start(void)
 {
-    struct cpu_mask cpus = { 0 };
+    const struct cpu_mask cpus = job_cpus_of(0, process_rank_count - 1);
     uint64_t entry, stack;
-
-    for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++)
-        if (job_rank_of(cpu) < process_rank_count)
-            cpu_mask_set(&cpus, cpu);
-
     struct thread *thread =
         process_load(process_rank_count, &job.service_slice, &cpus, &job.service, &entry, &stack);
     thread_first_start(thread, entry, stack, job.service_policy);
@@ -339,7 +331,7 @@ _Noreturn void job_begin(void)
     schedule_home_hook = cpu_home;
     commands_job_set(&commanded);
     for (unsigned rank = 0; rank < process_rank_count; rank++) {
-        const struct cpu_mask cpus = job_cpus_of(rank);
+        const struct cpu_mask cpus = job_cpus_of(rank, rank);
 
         schedule_group_add(&cpus, job.service.path);
     }

@@ -45,8 +45,8 @@ static uint64_t bytes_read(const struct command_line *line, const char *name, ui
 {
     struct message why;
 
-    if (option_value(OPTION_BYTES, name, command_line_option(line, name), low, high, &bytes, &why))
-        node_stop(STOP_BAD_INPUT, "%s", why.text);
+    start_check(option_value(OPTION_BYTES, name, command_line_option(line, name), low, high, &bytes, &why),
+                &why);
     return bytes;
 }
 
@@ -68,8 +68,8 @@ static void service_read(const struct command_line *line)
 {
     static char words[SERVICE_LINE_BYTES];
     const char *text = command_line_option(line, "service");
-    const char *policy = command_line_option(line, "service_policy");
-    unsigned count = 0;
+    unsigned count = 0, is_other = 0;
+    struct message why;
 
     if (!text)
         return;
@@ -93,11 +93,8 @@ static void service_read(const struct command_line *line)
         .stack_bytes = SERVICE_STACK_BYTES,
         .stack_is_data = job.program.stack_is_data,
     };
-    job.service_policy = POLICY_IDLE;
-    if (policy && strcmp(policy, "other") == 0)
-        job.service_policy = POLICY_OTHER;
-    else if (policy && strcmp(policy, "idle") != 0)
-        node_stop(STOP_BAD_INPUT, "service_policy=%s: the service can be idle or other", policy);
+    start_check(option_word(line, "service_policy", "idle, other", &is_other, &why), &why);
+    job.service_policy = is_other ? POLICY_OTHER : POLICY_IDLE;
 }
 
 uint64_t job_service_bytes(const struct command_line *line)
@@ -112,26 +109,24 @@ void job_configure(const struct command_line *line, unsigned cpu_count)
 {
     const char *path = command_line_option(line, "app");
     const char *name = command_line_option(line, "argv0");
-    const char *prefix = command_line_option(line, "prefix");
-    const char *execstack = command_line_option(line, "execstack");
+    unsigned has_prefix = 0, stack_is_data = 0;
+    struct message why;
 
+    start_check(option_word(line, "execstack", "on, off", &stack_is_data, &why) ||
+                    option_word(line, "prefix", "none, rank", &has_prefix, &why),
+                &why);
     job.program = (struct program){
         .path = path ? path : PROGRAM_DEFAULT,
         .arguments = arguments,
         .argument_count = line->argument_count + 1,
         .environment = environment,
         .stack_bytes = bytes_read(line, "stack", STACK_BYTES_MIN, STACK_BYTES_MAX, STACK_BYTES_DEFAULT),
-        .stack_is_data = execstack && strcmp(execstack, "off") == 0,
+        .stack_is_data = stack_is_data,
     };
     arguments[0] = name ? name : job.program.path;
     memcpy(&arguments[1], line->arguments, line->argument_count * sizeof(line->arguments[0]));
     environment_read(line);
-    if (execstack && strcmp(execstack, "on") != 0 && !job.program.stack_is_data)
-        node_stop(STOP_BAD_INPUT, "execstack=%s: it can be on (for programs that ask for it) or off",
-                  execstack);
-    if (prefix && strcmp(prefix, "rank") != 0)
-        node_stop(STOP_BAD_INPUT, "prefix=%s: the only prefix for lines of output is prefix=rank", prefix);
-    job.prefix = prefix != NULL;
+    job.prefix = has_prefix;
     job.directory_path = command_line_option(line, "cwd");
     service_read(line);
     process_rank_count = ranks_read(line, cpu_count);

@@ -35,6 +35,7 @@
 #define VDSO_BASE        (STACK_TOP + (1 + ARCH_CPUS_MAX) * ARCH_PAGE)
 #define VDSO_ADDRESS     (VDSO_BASE + CLOCK_PAGE_BYTES) /* address of its ELF header */
 #define VECTOR_WORDS_MAX 2048                           /* argc, pointers and auxiliary vector */
+#define AUXILIARY_MAX    (20 + ARCH_AUXILIARY_MAX + 1)  /* entries of it, with AT_NULL */
 #define NUMBER_BYTES     12                             /* length of a variable's value with its = and NUL */
 
 /* ---- Segments ---- */
@@ -209,7 +210,8 @@ static int stack_build(struct process *process, const struct program *program, c
     stack->at &= ~15ULL;
     uint64_t random_bytes = push_bytes(stack, random, sizeof(random));
 
-    const uint64_t common[][2] = {
+    /* AT_NULL, which is 0, ends it; before that an architecture's own follow. */
+    uint64_t auxiliary[AUXILIARY_MAX][2] = {
         { AT_PHDR, image->headers_address ? base + image->headers_address : 0 }, /* 0: none */
         { AT_PHENT, image->header_bytes },
         { AT_PHNUM, image->header_count },
@@ -231,11 +233,11 @@ static int stack_build(struct process *process, const struct program *program, c
         { AT_SYSINFO_EHDR, VDSO_ADDRESS },
         { AT_TACET_NODE, STACK_TOP },
     };
-    uint64_t auxiliary[sizeof(common) / sizeof(common[0]) + ARCH_AUXILIARY_MAX + 1][2] = { { AT_NULL } };
-    unsigned auxiliary_count = sizeof(common) / sizeof(common[0]);
+    unsigned auxiliary_count = 0;
     unsigned auxiliary_word = 1 + program->argument_count + 1 + environment_count(program) + 1;
 
-    memcpy(auxiliary, common, sizeof(common));
+    while (auxiliary[auxiliary_count][0] != AT_NULL)
+        auxiliary_count++;
     auxiliary_count += arch_auxiliary(platform, &auxiliary[auxiliary_count]) + 1; /* and AT_NULL */
     stack->count = auxiliary_word + 2 * auxiliary_count;
     if (stack->count > VECTOR_WORDS_MAX)

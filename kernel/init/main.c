@@ -27,50 +27,12 @@
 #include "debug/stop.h"
 #include "lib/version.h"
 
-static const char *const known_options[] = {
-    "app",
-    "argv0",
-    "bootif",
-    "clockevent",
-    "clockevents",
-    "conductor_key",
-    "console",
-    "cwd",
-    "end",
-    "env",
-    "execstack",
-    "idle",
-    "ip",
-    "ip_wait",
-    "klog",
-    "klog_classes",
-    "latency_bound",
-    "launch",
-    "mount",
-    "mount_required",
-    "mount_timeout",
-    "netconsole",
-    "netdev",
-    "nettick",
-    "nettick_dev",
-    "nettick_interrupts",
-    "nettick_key",
-    "ntp",
-    "prefix",
-    "ranks",
-    "raw_sockets",
-    "rotation",
-    "service",
-    "service_memory",
-    "service_policy",
-    "stack",
-    "stderr",
-    "stdin_bytes",
-    "stdout",
-    "threads",
-    "ticket_key",
-    NULL,
-};
+static const char known_options[] =
+    "app, argv0, bootif, clockevent, clockevents, conductor_key, console, cwd, end, env, execstack, "
+    "idle, ip, ip_wait, klog, klog_classes, latency_bound, launch, mount, mount_required, "
+    "mount_timeout, netconsole, netdev, nettick, nettick_dev, nettick_interrupts, nettick_key, ntp, "
+    "prefix, ranks, raw_sockets, rotation, service, service_memory, service_policy, stack, stderr, "
+    "stdin_bytes, stdout, threads, ticket_key";
 
 static struct command_line line;
 

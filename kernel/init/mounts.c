@@ -109,17 +109,17 @@ static int option_mount(const char *text, uint64_t timeout_ns, bool required, st
 int mounts_start(const struct command_line *line, struct tree *tree, struct message *why)
 {
     const char *timeout = command_line_option(line, "mount_timeout");
-    const char *required = command_line_option(line, "mount_required");
+    unsigned is_optional = 0; /* mount_required=no */
     uint64_t timeout_ns = TIMEOUT_NS;
     int error = 0;
 
-    if (option_value(OPTION_TIME, "mount_timeout", timeout, TIMEOUT_NS_MIN, TIMEOUT_NS_MAX, &timeout_ns, why))
+    if (option_value(OPTION_TIME, "mount_timeout", timeout, TIMEOUT_NS_MIN, TIMEOUT_NS_MAX, &timeout_ns,
+                     why) ||
+        option_word(line, "mount_required", "yes, no", &is_optional, why))
         return -EINVAL;
-    if (required && strcmp(required, "yes") != 0 && strcmp(required, "no") != 0)
-        return message_set(why, -EINVAL, "mount_required=%s: it can be yes or no", required);
     for (unsigned i = 0; i < line->option_count && !error; i++)
         if (strcmp(line->options[i].name, "mount") == 0)
             error = option_mount(line->options[i].value ? line->options[i].value : "", timeout_ns,
-                                 !required || strcmp(required, "no") != 0, tree, why);
+                                 !is_optional, tree, why);
     return error;
 }

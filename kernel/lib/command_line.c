@@ -107,41 +107,39 @@ const char *command_line_option(const struct command_line *line, const char *nam
     return NULL;
 }
 
-static bool is_known(const char *name, const char *const *known)
+int word_find(const char *words, const char *word, size_t bytes)
 {
-    for (; *known; known++)
-        if (strcmp(name, *known) == 0)
-            return true;
-    return false;
-}
+    for (int index = 0;; index++) {
+        size_t length = 0;
 
-/* Appends the known names for as long as they fit. */
-static void list_known(struct message *why, const char *const *known)
-{
-    size_t length = strlen(why->text);
-
-    for (const char *const *name = known; *name; name++) {
-        size_t room = sizeof(why->text) - length;
-        const char *blank = name == known ? " " : ", ";
-
-        if (strlen(blank) + strlen(*name) + sizeof(", ...") > room) {
-            format_text(why->text + length, room, "%s...", blank);
-            return;
-        }
-        length += format_text(why->text + length, room, "%s%s", blank, *name);
+        while (words[length] && words[length] != ',')
+            length++;
+        if (length == bytes && strncmp(words, word, bytes) == 0)
+            return index;
+        if (!words[length])
+            return -1;
+        words += length + 2;
     }
 }
 
-int command_line_check(const struct command_line *line, const char *const *known, struct message *why)
+int command_line_check(const struct command_line *line, const char *known, struct message *why)
 {
-    for (unsigned i = 0; i < line->option_count; i++) {
-        if (is_known(line->options[i].name, known))
-            continue;
-        message_set(why, -EINVAL, "command line: unknown option \"%.*s\"; known are", SHOWN,
-                    line->options[i].name);
-        list_known(why, known);
-        return -EINVAL;
-    }
+    for (unsigned i = 0; i < line->option_count; i++)
+        if (word_find(known, line->options[i].name, strlen(line->options[i].name)) < 0)
+            return message_set(why, -EINVAL, "command line: unknown option \"%.*s\"; known are %s", SHOWN,
+                               line->options[i].name, known);
+    return 0;
+}
+
+int option_word(const struct command_line *line, const char *name, const char *words, unsigned *out,
+                struct message *why)
+{
+    const char *text = command_line_option(line, name);
+    int index = text ? word_find(words, text, strlen(text)) : (int)*out;
+
+    if (index < 0)
+        return message_set(why, -EINVAL, "%s=%.*s: it can be %s", name, SHOWN, text, words);
+    *out = (unsigned)index;
     return 0;
 }
 

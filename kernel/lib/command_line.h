@@ -35,9 +35,17 @@ int command_line_parse(char *text, struct command_line *out, struct message *why
 /* Returns the value of the last option `name`, or NULL if it is absent. A bare NAME gives "". */
 const char *command_line_option(const struct command_line *line, const char *name);
 
-/* Checks that the names of all options are in `known` (NULL-terminated). Else -EINVAL with `why` naming the
- * option and listing the known ones, because an option that is silently ignored could spoil an experiment. */
-int command_line_check(const struct command_line *line, const char *const *known, struct message *why);
+/* Finds a word of `bytes` bytes in a list of words that have ", " between them. Returns its index, or -1. */
+int word_find(const char *words, const char *word, size_t bytes);
+
+/* Checks that the names of all options are in the list `known`. Else -EINVAL with `why` naming the option and
+ * the known ones, because an option that is silently ignored could spoil an experiment. */
+int command_line_check(const struct command_line *line, const char *known, struct message *why);
+
+/* Reads an option whose value is one of a list of words. *out becomes the word's index; without the option it
+ * is untouched. -EINVAL with `why` naming the words. */
+int option_word(const struct command_line *line, const char *name, const char *words, unsigned *out,
+                struct message *why);
 
 /* Reads an option's value: a decimal or 0x hexadecimal number. Sizes take K, M, G, T (powers of 1024), times
  * ns, us, ms, s (ns by default); "off" is 0. Returns 0, or -EINVAL with `why` naming the option, its text and

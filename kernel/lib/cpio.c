@@ -33,9 +33,7 @@ enum field {
 
 static const struct file_magic other_formats[] = {
     { "\x1f\x8b", 2, "gzip-compressed; unpack it with gunzip" },
-    { "\xfd"
-      "7zXZ",
-      5, "xz-compressed; unpack it with unxz" },
+    { "\xfd\x37zXZ", 5, "xz-compressed; unpack it with unxz" },
     { "\x28\xb5\x2f\xfd", 4, "zstd-compressed; unpack it with unzstd" },
     { "BZh", 3, "bzip2-compressed; unpack it with bunzip2" },
     { "\x04\x22\x4d\x18", 4, "lz4-compressed; unpack it with unlz4" },

@@ -55,9 +55,7 @@ static const struct file_magic foreign_files[] = {
     { "07070", 5, "it is a cpio archive; name the program inside with app=" },
     { "!<arch>", 7, "it is a static library" },
     { "\x1f\x8b", 2, "it is gzip data; unpack it" },
-    { "\xfd"
-      "7zXZ",
-      5, "it is xz data; unpack it" },
+    { "\xfd\x37zXZ", 5, "it is xz data; unpack it" },
     { "\x28\xb5\x2f\xfd", 4, "it is zstd data; unpack it" },
     { "MZ", 2, "it is a Windows or EFI program" },
 };

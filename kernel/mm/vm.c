@@ -62,9 +62,9 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
     struct arch_hole hole = range_hole(vm, start, end);
     const uint64_t high = hole.high;
 
-    for (struct vm_area *area = area_above(vm, start); vm->views && area && area->start < end;
-         area = area_next(vm, area))
-        shared_view_unlink(vm, area);
+    if (vm->views)
+        AREAS_EACH(area, vm, start, end)
+            shared_view_unlink(vm, area);
     for (const struct vm_area *area = area_above(vm, start), *next; area && area->start < end; area = next) {
         const struct vm_area *last = area;
 
@@ -246,8 +246,7 @@ int vm_unmap(struct vm *vm, uint64_t address, uint64_t bytes)
 /* Returns 0 if the range, which is mapped, may have these rights, else -EACCES. */
 static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
-    for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
-         area = area_next(vm, area))
+    AREAS_EACH(area, vm, start, end)
         if (rights_exclude(area, rights) || (area->read_only && (rights & RIGHT_WRITE)) ||
             (area->foreign && (rights & ~(unsigned)RIGHT_READ)))
             return -EACCES;
@@ -257,17 +256,17 @@ static int rights_check(const struct vm *vm, uint64_t start, uint64_t end, unsig
 /* Backs all of the isolated range, or nothing of it. */
 static int range_back_all(struct vm *vm, uint64_t start, uint64_t end, unsigned rights)
 {
-    const struct vm_area *first = area_above(vm, start);
     uint64_t needed = 0;
     int error = 0;
 
-    for (const struct vm_area *area = first; area && area->start < end; area = area_next(vm, area))
+    AREAS_EACH(area, vm, start, end)
         needed += range_back_bytes(vm, area->start, area->end, area);
     if (!limit_allows(vm, needed) || !page_pool_reserve(vm->pages, needed, 0))
         return -ENOMEM;
-    for (const struct vm_area *area = first; area && area->start < end && !error; area = area_next(vm, area))
-        error = range_back(vm, area->start, area->end, area, rights);
-    return error;
+    AREAS_EACH(area, vm, start, end)
+        if ((error = range_back(vm, area->start, area->end, area, rights)))
+            return error;
+    return 0;
 }
 
 int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
@@ -282,15 +281,14 @@ int vm_protect(struct vm *vm, uint64_t address, uint64_t bytes, unsigned rights)
     if (error)
         return error;
     error = range_isolate(vm, address, end);
-    for (struct vm_area *area = area_above(vm, address); vm->views && area && area->start < end;
-         area = area_next(vm, area))
-        view_leave(vm, area);
+    if (vm->views)
+        AREAS_EACH(area, vm, address, end)
+            view_leave(vm, area);
     if (!error && rights)
         error = range_back_all(vm, address, end, rights);
     if (!error) {
         arch_protect(&vm->space, address, end - address, rights);
-        for (struct vm_area *area = area_above(vm, address); area && area->start < end;
-             area = area_next(vm, area))
+        AREAS_EACH(area, vm, address, end)
             area->rights = rights;
     }
     areas_coalesce(vm, address, end);
@@ -312,8 +310,7 @@ static int clear_check(const struct vm_area *area, bool shared)
 /* Zeroes the memory of the range that backs areas of that kind. */
 static void range_zero(struct vm *vm, uint64_t start, uint64_t end, bool shared)
 {
-    for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
-         area = area_next(vm, area)) {
+    AREAS_EACH(area, vm, start, end) {
         uint64_t from = area->start > start ? area->start : start;
         uint64_t to = smaller(area->end, end);
 
@@ -330,12 +327,11 @@ int vm_clear(struct vm *vm, uint64_t address, uint64_t bytes, bool shared)
     int error = range_check(vm, address, bytes);
     if (error || bytes == 0)
         return error;
-    for (const struct vm_area *area = area_above(vm, address); area && area->start < end && !error;
-         area = area_next(vm, area))
-        error = clear_check(area, shared);
-    if (!error)
-        range_zero(vm, address, end, shared);
-    return error;
+    AREAS_EACH(area, vm, address, end)
+        if ((error = clear_check(area, shared)))
+            return error;
+    range_zero(vm, address, end, shared);
+    return 0;
 }
 
 void vm_end(struct vm *vm)
@@ -424,7 +420,7 @@ struct vm_sums vm_sum(struct vm *vm)
     struct vm_sums sums = { 0 };
 
     VM_GUARD(vm);
-    for (const struct vm_area *area = area_above(vm, 0); area; area = area_next(vm, area)) {
+    AREAS_EACH(area, vm, 0, UINT64_MAX) {
         uint64_t bytes = area->end - area->start;
 
         sums.all += bytes;

@@ -93,8 +93,7 @@ uint64_t range_own_bytes(const struct vm *vm, uint64_t start, uint64_t end)
 {
     uint64_t bytes = 0;
 
-    for (const struct vm_area *area = area_above(vm, start); area && area->start < end;
-         area = area_next(vm, area))
+    AREAS_EACH(area, vm, start, end)
         bytes += area_is_own(area) ? backed_bytes(vm, area->start, area->end) : 0;
     return bytes;
 }

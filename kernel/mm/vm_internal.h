@@ -50,6 +50,11 @@ static inline struct vm_area *area_next(const struct vm *vm, const struct vm_are
     return avl_above(vm->areas, area->end);
 }
 
+/* For each area that reaches into [start, end). The loop must not move descriptors. */
+#define AREAS_EACH(area, vm, from, to)                                                \
+    for (struct vm_area *area = area_above((vm), (from)); area && area->start < (to); \
+         area = area_next((vm), area))
+
 bool range_free(const struct vm *vm, uint64_t start, uint64_t end);
 bool range_covered(const struct vm *vm, uint64_t start, uint64_t end);
 bool range_valid(uint64_t address, uint64_t bytes);

@@ -102,13 +102,6 @@ int event_wait_polling(uint64_t kinds, uint64_t deadline_ns)
     return event_wait(kinds, next < deadline_ns ? next : deadline_ns);
 }
 
-/* Counts an event. Returns whether any thread has to be woken. */
-static bool count_event(struct event_list *list)
-{
-    __atomic_fetch_add(&list->sequence, 1, __ATOMIC_SEQ_CST);
-    return __atomic_load_n(&list->waiting, __ATOMIC_SEQ_CST);
-}
-
 static void wake_one(struct event_list *list, uint64_t kinds)
 {
     LIST_EACH(waiter, waiter, &list->waiters) {
@@ -120,22 +113,27 @@ static void wake_one(struct event_list *list, uint64_t kinds)
     }
 }
 
-void event_notify(struct process *process, uint64_t kinds)
+/* Counts an event, and wakes those that wait for it, or one of them. */
+static void notify(struct event_list *list, uint64_t kinds, bool all)
 {
-    struct event_list *list = &process->events[EVENTS_PRIVATE];
-
-    if (!count_event(list))
+    __atomic_fetch_add(&list->sequence, 1, __ATOMIC_SEQ_CST);
+    if (!__atomic_load_n(&list->waiting, __ATOMIC_SEQ_CST))
         return;
     SPIN_GUARD(&list->lock);
-    if (process == arch_process())
+    if (all)
         wake_all(list, kinds);
     else
         wake_one(list, kinds);
 }
 
+void event_notify(struct process *process, uint64_t kinds)
+{
+    notify(&process->events[EVENTS_PRIVATE], kinds, process == arch_process());
+}
+
 /* Adds the caller's process. A thread of a process that is newly in the audience may have checked the object
  * before a notifier, which did not see the process there yet, changed it. So this notifies those processes:
- * their threads check again, and by the barriers of count_event they then see the change. */
+ * their threads check again, and by the barriers of notify they then see the change. */
 bool event_audience_add(struct event_audience *audience, const void *object)
 {
     struct process *process = arch_process();
@@ -175,8 +173,5 @@ void event_notify_shared(const void *object)
     unsigned which = shared_list(object);
 
     PROCESSES_EACH(process)
-        if (count_event(&process->events[which])) {
-            SPIN_GUARD(&process->events[which].lock);
-            wake_one(&process->events[which], UINT64_MAX);
-        }
+        notify(&process->events[which], UINT64_MAX, false);
 }

@@ -74,20 +74,6 @@ static long queue_wake(struct futex_queue *queue, uint64_t key, uint64_t count, 
     return woken;
 }
 
-static void both_lock(struct futex_queue *one, struct futex_queue *other)
-{
-    spin_lock(one < other ? &one->lock : &other->lock);
-    if (one != other)
-        spin_lock(one < other ? &other->lock : &one->lock);
-}
-
-static void both_unlock(struct futex_queue *one, struct futex_queue *other)
-{
-    spin_unlock(&one->lock);
-    if (one != other)
-        spin_unlock(&other->lock);
-}
-
 /* ---- Words ---- */
 
 int futex_key(uint64_t address, uint64_t *key)
@@ -98,6 +84,36 @@ int futex_key(uint64_t address, uint64_t *key)
         return -EFAULT;
     *key = arch_translate(&arch_process()->vm.space, address);
     return *key == PAGE_POOL_NONE ? -EFAULT : 0;
+}
+
+/* Two words and their queues. */
+struct pair {
+    uint64_t first_key, second_key;
+    struct futex_queue *first, *second;
+};
+
+/* Finds the keys of two words, and locks their queues. */
+static int pair_lock(struct pair *pair, uint64_t first_address, uint64_t second_address)
+{
+    int error = futex_key(first_address, &pair->first_key);
+
+    if (!error)
+        error = futex_key(second_address, &pair->second_key);
+    if (error)
+        return error;
+    struct futex_queue *one = pair->first = queue_of(pair->first_key);
+    struct futex_queue *other = pair->second = queue_of(pair->second_key);
+    spin_lock(one < other ? &one->lock : &other->lock);
+    if (one != other)
+        spin_lock(one < other ? &other->lock : &one->lock);
+    return 0;
+}
+
+static void pair_unlock(const struct pair *pair)
+{
+    spin_unlock(&pair->first->lock);
+    if (pair->first != pair->second)
+        spin_unlock(&pair->second->lock);
 }
 
 static int word_compare(uint64_t address, uint32_t expected)
@@ -160,33 +176,29 @@ static int waiter_lock(struct waiter *waiter, struct waiter *next, uint64_t lock
 long futex_requeue(uint64_t from_address, uint64_t to_address, uint64_t wake_count, uint64_t move_count,
                    const uint32_t *expected, bool to_lock)
 {
-    uint64_t from_key, to_key, moved = 0;
-    long woken = futex_key(from_address, &from_key);
+    struct pair pair;
+    uint64_t moved = 0;
+    long woken = pair_lock(&pair, from_address, to_address);
 
-    if (!woken)
-        woken = futex_key(to_address, &to_key);
-    if (!woken && to_lock && from_key == to_key)
-        woken = -EINVAL;
     if (woken)
         return woken;
-
-    struct futex_queue *from = queue_of(from_key), *to = queue_of(to_key);
-    both_lock(from, to);
-    if (expected)
+    if (to_lock && pair.first_key == pair.second_key)
+        woken = -EINVAL;
+    else if (expected)
         woken = word_compare(from_address, *expected);
     if (!woken)
-        woken = queue_wake(from, from_key, wake_count, FUTEX_ANY);
-    LIST_EACH_SAFE(waiter, waiter, &from->waiters) {
+        woken = queue_wake(pair.first, pair.first_key, wake_count, FUTEX_ANY);
+    LIST_EACH_SAFE(waiter, waiter, &pair.first->waiters) {
         if (woken < 0 || moved >= move_count)
             break;
-        if (waiter->key != from_key)
+        if (waiter->key != pair.first_key)
             continue;
-        int error =
-            to_lock ? waiter_lock(waiter, waiter_next, to_address, to_key) : waiter_move(waiter, to, to_key);
+        int error = to_lock ? waiter_lock(waiter, waiter_next, to_address, pair.second_key)
+                            : waiter_move(waiter, pair.second, pair.second_key);
         woken = error < 0 ? error : woken;
         moved++;
     }
-    both_unlock(from, to);
+    pair_unlock(&pair);
     return woken < 0 ? woken : woken + (long)moved;
 }
 
@@ -237,25 +249,18 @@ static int word_operate(uint64_t address, uint32_t instruction)
 long futex_wake_operate(uint64_t first_address, uint64_t second_address, uint64_t first_count,
                         uint64_t second_count, uint32_t instruction)
 {
-    uint64_t first_key, second_key;
-    long woken = futex_key(first_address, &first_key);
+    struct pair pair;
+    long woken = pair_lock(&pair, first_address, second_address);
 
-    if (!woken)
-        woken = futex_key(second_address, &second_key);
     if (woken)
         return woken;
-
-    struct futex_queue *first = queue_of(first_key), *second = queue_of(second_key);
-    both_lock(first, second);
     int passes = word_operate(second_address, instruction);
-    if (passes < 0) {
-        woken = passes;
-    } else {
-        woken = queue_wake(first, first_key, first_count, FUTEX_ANY);
-        long more = passes && woken >= 0 ? queue_wake(second, second_key, second_count, FUTEX_ANY) : 0;
+    woken = passes < 0 ? passes : queue_wake(pair.first, pair.first_key, first_count, FUTEX_ANY);
+    if (passes > 0 && woken >= 0) {
+        long more = queue_wake(pair.second, pair.second_key, second_count, FUTEX_ANY);
         woken = more < 0 ? more : woken + more;
     }
-    both_unlock(first, second);
+    pair_unlock(&pair);
     return woken;
 }
 

@@ -145,15 +145,14 @@ _Noreturn void process_end(void)
     process_end_hook(process);
 }
 
-struct process *process_ended(unsigned rank)
+struct process *process_ended(uint64_t rank)
 {
-    return __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE);
+    return rank < PROCESSES_MAX ? __atomic_load_n(&processes[rank], __ATOMIC_ACQUIRE) : NULL;
 }
 
 struct process *process_find(uint64_t pid)
 {
-    const uint64_t rank = pid - PID_FIRST;
-    struct process *process = rank < PROCESSES_MAX ? process_ended((unsigned)rank) : NULL;
+    struct process *process = process_ended(pid - PID_FIRST);
 
     return process && !__atomic_load_n(&process->has_ended, __ATOMIC_ACQUIRE) ? process : NULL;
 }
@@ -284,19 +283,22 @@ static void address_describe(struct process *process, uint64_t address)
         detail("  nothing is mapped there");
 }
 
-/* Prints the function that an instruction of the program is in, by its file's symbols, as linked. */
-static void instruction_describe(const struct process *process, uint64_t address)
+/* Prints the function that the instruction is in, by the symbols of the program's file, as linked, and the
+ * registers. */
+static void place_describe(const struct process *process, const void *frame)
 {
     const struct process_image *image = &process->image;
+    const uint64_t address = arch_frame_instruction(frame);
     struct symbol symbol;
 
     if (address < image->low || address >= image->high)
-        return;
-    if (symbol_find(image->file, image->file_bytes, address - image->bias, &symbol))
+        ; /* not in the file */
+    else if (symbol_find(image->file, image->file_bytes, address - image->bias, &symbol))
         detail("  in %s+0x%lx (%#lx as linked)", symbol.name, symbol.offset, address - image->bias);
     else
         detail("  in the program, at %#lx as linked; its file names no function there",
                address - image->bias);
+    arch_registers_print(frame);
 }
 
 /* Writes where a signal that ends its process came from, in words that follow its name. */
@@ -305,8 +307,7 @@ static void origin_describe(const struct process *process, const struct signal_i
 {
     const uint64_t alarms = signal_bit(SIGNAL_ALRM) | signal_bit(SIGNAL_VTALRM) | signal_bit(SIGNAL_PROF);
     bool is_timer = info->code == SIGNAL_BY_TIMER || (info->code > 0 && (alarms & signal_bit(info->signal)));
-    const uint64_t rank = info->sender.pid - (uint64_t)PID_FIRST;
-    const struct process *sender = rank < PROCESSES_MAX ? process_ended((unsigned)rank) : NULL;
+    const struct process *sender = process_ended(info->sender.pid - (uint64_t)PID_FIRST);
 
     if (is_timer && (info->signal == SIGNAL_XCPU || info->signal == SIGNAL_KILL))
         format_text(text, bytes, ": it has used its CPU time (RLIMIT_CPU)");
@@ -323,7 +324,6 @@ static void origin_describe(const struct process *process, const struct signal_i
 _Noreturn void process_kill(const struct signal_info *info, const void *frame)
 {
     const struct process *process = arch_process();
-    uint64_t instruction = arch_frame_instruction(frame);
     char origin[64];
 
     if (info->signal == SIGNAL_KILL && info->code == SIGNAL_BY_KERNEL) { /* its user is told elsewhere */
@@ -332,9 +332,8 @@ _Noreturn void process_kill(const struct signal_info *info, const void *frame)
     } else {
         origin_describe(process, info, origin, sizeof(origin));
         process_report(REPORT_END, " ended by %s%s", signal_name(info->signal), origin);
-        detail("  at instruction %#lx", instruction);
-        instruction_describe(process, instruction);
-        arch_registers_print(frame);
+        detail("  at instruction %#lx", arch_frame_instruction(frame));
+        place_describe(process, frame);
     }
     process_exit(STATUS_SIGNALED + (unsigned)info->signal);
 }
@@ -367,12 +366,11 @@ void trap_user_fault(const struct fault *reported)
         return;
     process_report(REPORT_END, " ended by %s: %s", signal_name(fault.signal), fault.cause);
     if (fault.has_address) {
-        detail("  at instruction %#lx, address %#lx", fault.instruction, fault.address);
+        detail("  at instruction %#lx, address %#lx", arch_frame_instruction(fault.frame), fault.address);
         address_describe(process, fault.address);
     } else {
-        detail("  at instruction %#lx", fault.instruction);
+        detail("  at instruction %#lx", arch_frame_instruction(fault.frame));
     }
-    instruction_describe(process, fault.instruction);
-    arch_registers_print(fault.frame);
+    place_describe(process, fault.frame);
     process_exit(STATUS_SIGNALED + (unsigned)fault.signal);
 }

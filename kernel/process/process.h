@@ -162,7 +162,7 @@ struct process *process_next(unsigned rank);
 struct process *process_of_memory(uint64_t physical);
 
 /* Finds the process of a rank, also after its end; NULL: there has been none. */
-struct process *process_ended(unsigned rank);
+struct process *process_ended(uint64_t rank);
 
 /* Empties the table of processes: all have ended, and their memory is about to be reused. */
 void processes_drop(void);

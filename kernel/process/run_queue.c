@@ -112,29 +112,24 @@ struct thread *run_queue_first(const struct run_queue *queue)
     return NULL;
 }
 
-struct thread *run_queue_first_for_idle(const struct run_queue *queue)
+/* Finds the first ready thread of a queue that may run on `cpu`, or, unless that is NULL, one of `cpus`. */
+static struct thread *first_for(const struct run_queue *queue, const struct cpu_mask *cpus, unsigned cpu)
 {
-    if (cpu_mask_is_empty(&queue->group->idle))
-        return NULL;
     for (unsigned level = 0; level < LEVELS; level++)
         for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
             lock_work_step();
-            if (cpu_mask_intersects(&queue->group->idle, &thread_of(link)->schedule.affinity))
+            const struct cpu_mask *own = &thread_of(link)->schedule.affinity;
+            if (cpus ? cpu_mask_intersects(cpus, own) : cpu_mask_test(own, cpu))
                 return thread_of(link);
         }
     return NULL;
 }
 
-/* Finds the first ready thread of a queue that may run on `cpu`. */
-static struct thread *first_for(const struct run_queue *queue, unsigned cpu)
+struct thread *run_queue_first_for_idle(const struct run_queue *queue)
 {
-    for (unsigned level = 0; level < LEVELS; level++)
-        for (struct list_link *link = queue->levels[level].first; link; link = link->next) {
-            lock_work_step();
-            if (cpu_mask_test(&thread_of(link)->schedule.affinity, cpu))
-                return thread_of(link);
-        }
-    return NULL;
+    const struct cpu_mask *idle = &queue->group->idle;
+
+    return cpu_mask_is_empty(idle) ? NULL : first_for(queue, idle, 0);
 }
 
 /* Returns whether a thread computes on the CPU; else it is idle, or about to take what was queued there. */
@@ -149,7 +144,7 @@ struct thread *cpu_group_first(struct cpu_group *group, unsigned cpu)
 
     CPU_MASK_EACH(busy, &group->movable) {
         struct run_queue *queue = run_queue_of((unsigned)busy);
-        struct thread *other = queue->movable && is_busy(queue) ? first_for(queue, cpu) : NULL;
+        struct thread *other = queue->movable && is_busy(queue) ? first_for(queue, NULL, cpu) : NULL;
 
         if (!queue->movable) {
             queue->is_listed = false;

@@ -196,10 +196,11 @@ static void idle(struct run_queue *queue)
 
 /* ---- Switching ---- */
 
-static void space_change(struct process *to)
+void schedule_thread_here(struct thread *thread)
 {
-    struct process *from = arch_process();
+    struct process *from = arch_process(), *to = thread ? thread->process : NULL;
 
+    arch_thread_set(thread);
     if (from == to)
         return;
     if (from)
@@ -236,8 +237,7 @@ static void switch_to(struct run_queue *queue, struct thread *next)
         queue->past = cpu_time_sum(queue->past, cpu_time_leave(from));
     queue->current = next;
     turn_end(queue);
-    space_change(next ? next->process : NULL);
-    arch_thread_set(next);
+    schedule_thread_here(next);
     arch_counters_here()->switches++;
     if (next) {
         next->schedule.state = THREAD_RUNNING;

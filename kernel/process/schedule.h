@@ -105,6 +105,9 @@ extern uint64_t rotation_ns;
 /* Idles, on a CPU that has had no thread, until one is ready. */
 _Noreturn void schedule_idle_begin(void);
 
+/* Makes a thread this CPU's, with the address space of its process; NULL: none. */
+void schedule_thread_here(struct thread *thread);
+
 /* Runs a thread that this CPU has loaded; it has had no thread before. */
 _Noreturn void schedule_enter(struct thread *thread);
 

@@ -78,7 +78,6 @@ static void frame_fault(const void *frame, int signal, const char *cause)
         .signal = SIGNAL_SEGV,
         .code = SIGNAL_BY_KERNEL,
         .cause = cause,
-        .instruction = arch_frame_instruction(frame),
         .frame = frame,
     };
 
@@ -212,8 +211,5 @@ void signal_deliver(void *frame)
         }
     }
     call_go_on(thread, frame, false, 0);
-    if (thread->signals.mask_swapped) { /* no handler has run */
-        thread->signals.mask_swapped = false;
-        signal_mask_set(thread->signals.mask_before);
-    }
+    signal_mask_restore(); /* if no handler has run */
 }

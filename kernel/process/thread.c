@@ -14,13 +14,13 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "process/process.h"
-#include "time/clock.h"
 
 #define THREADS_A_CPU_DEFAULT 128
 #define THREADS_A_CPU_MAX     1024
 
-/* A thread's memory: a page that faults, its kernel stack, its structure. It belongs to the process, and is
- * reused for the next thread when it ends: so a pointer to a thread stays valid, for a late thread_wake. */
+/* A thread's memory: a page that faults, its kernel stack, whose top is the address of its structure. It
+ * belongs to the process, and is reused for the next thread when it ends: so a pointer to a thread stays
+ * valid, for a late thread_wake. */
 #define STACK_AT     ARCH_PAGE
 #define STRUCTURE_AT (STACK_AT + ARCH_KERNEL_STACK_BYTES)
 #define THREAD_BYTES page_up(STRUCTURE_AT + sizeof(struct thread))
@@ -79,11 +79,6 @@ bool thread_rename(struct process *process, uint32_t tid, const char name[THREAD
 }
 
 /* ---- Beginning ---- */
-
-static uint64_t kernel_stack_of(const struct thread *thread)
-{
-    return (uint64_t)thread;
-}
 
 static struct thread *memory_take(struct process *process)
 {
@@ -144,26 +139,22 @@ struct thread *thread_first(struct process *process)
     memcpy(thread->name, process->name, sizeof(thread->name));
     list_append(&process->threads, &thread->link);
     process->thread_count = 1;
-    arch_thread_set(thread);
-    arch_process_set(process);
-    arch_space_activate(&process->vm.space);
+    schedule_thread_here(thread);
     return thread;
 }
 
 _Noreturn void thread_first_enter(struct thread *thread, uint64_t entry, uint64_t stack)
 {
-    arch_start_initial(&thread->context, kernel_stack_of(thread), entry, stack);
+    arch_start_initial(&thread->context, (uint64_t)thread, entry, stack);
     schedule_enter(thread);
 }
 
 void thread_first_start(struct thread *thread, uint64_t entry, uint64_t stack, uint32_t policy)
 {
-    arch_start_initial(&thread->context, kernel_stack_of(thread), entry, stack);
+    arch_start_initial(&thread->context, (uint64_t)thread, entry, stack);
     thread->policy = policy;
     schedule_rank_begin(&thread->schedule, policy == POLICY_IDLE ? RANK_BACKGROUND : RANK_ORDINARY, true);
-    arch_space_deactivate(&thread->process->vm.space);
-    arch_thread_set(NULL);
-    arch_process_set(NULL);
+    schedule_thread_here(NULL);
     schedule_start(thread);
 }
 
@@ -213,7 +204,7 @@ long thread_create(const struct thread_arguments *given)
     child->signals.blocked = parent->signals.blocked;
     child->set_tid_address = given->set_tid_address;
     child->clear_tid_address = given->clear_tid_address;
-    arch_start_clone(&child->context, kernel_stack_of(child), given->kept_registers, given->stack,
+    arch_start_clone(&child->context, (uint64_t)child, given->kept_registers, given->stack,
                      given->thread_pointer);
     if (given->parent_tid_address)
         user_write(given->parent_tid_address, &tid, sizeof(tid)); /* an error has no effect, as on Linux */

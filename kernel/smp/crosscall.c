@@ -75,3 +75,11 @@ void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), voi
         crosscall_serve();
     }
 }
+
+void crosscall_all(void (*function)(void *context))
+{
+    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
+
+    function(NULL);
+    crosscall(&all, function, NULL);
+}

@@ -13,7 +13,7 @@ static struct clock_event_device *devices[CLOCK_EVENT_DEVICES_MAX];
 static unsigned device_count;
 const struct clock_event_device *clock_event_top;
 static struct spinlock lock; /* ratings */
-static bool writable;        /* clockevents=writable */
+static unsigned writable;    /* clockevents=writable */
 
 /* Finds the device of the highest rating once, since each heartbeat asks for it. */
 static void top_find(void)
@@ -71,11 +71,9 @@ static int device_choose(const char *name, struct message *why)
 int clock_event_configure(const struct command_line *line, struct message *why)
 {
     const char *name = command_line_option(line, "clockevent");
-    const char *right = command_line_option(line, "clockevents");
 
-    writable = right && strcmp(right, "writable") == 0;
-    if (right && !writable)
-        return message_set(why, -EINVAL, "clockevents=%s: it can be writable", right);
+    if (option_word(line, "clockevents", "readable, writable", &writable, why))
+        return -EINVAL;
     return name ? device_choose(name, why) : 0;
 }
 

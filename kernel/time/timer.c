@@ -6,7 +6,6 @@
 #include "arch.h"
 #include "debug/klog.h"
 #include "lib/format.h"
-#include "smp/cpu_mask.h"
 #include "smp/crosscall.h"
 #include "smp/per_cpu.h"
 #include "time/clock.h"
@@ -178,9 +177,7 @@ int timer_device_rate(const char *text)
 
     if (changed <= 0) /* CPUs are interrupted only for a change */
         return changed;
-    device_follow(NULL);
-    const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
-    crosscall(&all, device_follow, NULL);
+    crosscall_all(device_follow);
     return 0;
 }
 

@@ -44,7 +44,7 @@ static void try_values(const struct command_line *line)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-    static const char *const known[] = { "app", "ranks", "env", NULL };
+    static const char known[] = "app, ranks, env";
     static struct command_line line;
     struct message why = { "" };
     char *text = malloc(bytes + 1);

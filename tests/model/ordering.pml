@@ -150,7 +150,7 @@ active proctype changer()
 #ifdef WITHOUT_COUNT
     skip;
 #else
-    fence(); /* event_notify of the first member: count_event */
+    fence(); /* event_notify of the first member: notify */
 #endif
     load_relaxed(MEMBER, is_member);
     if

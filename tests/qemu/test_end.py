@@ -166,7 +166,7 @@ def test_end_wait_waits_for_ever_without_a_key(arch: str, tacet: Run, tmp_path: 
 def test_a_wrong_end_is_named_with_what_is_right(tacet: Run) -> None:
     result = tacet("status.musl", "3", options="end=nonsense")
     assert (result.outcome, result.status) == ("stop", 64), result.explain()
-    assert result.reason == "end=nonsense: a node can end by poweroff, reboot, halt or wait", result.explain()
+    assert result.reason == "end=nonsense: it can be poweroff, reboot, halt, wait", result.explain()
 
 
 def test_a_mistake_in_another_option_ends_the_node_as_end_says(tacet: Run, tmp_path: Path) -> None:

@@ -205,7 +205,7 @@ def test_classes_are_chosen_on_the_command_line(run: Run) -> None:
 def test_a_wrong_class_stops_the_node_in_a_clear_line(wrong: str, program: Path) -> None:
     (bad,) = [word for word in wrong.split(",") if word != "timer"] if wrong != "all,timer" else ["all"]
     assert stopped(program, f"klog_classes={wrong}") == (
-        f"klog_classes={bad}: no such class; there are boot, process, syscall, trap, timer, memory, mark, or "
+        f"klog_classes={bad}: no such class; there are boot, process, syscall, trap, timer, memory, mark, "
         "all, none"
     )
 

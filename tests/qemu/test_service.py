@@ -77,7 +77,7 @@ def test_a_service_that_crashes_is_named(tacet: Run) -> None:
         (f'service="{"a " * 17}"', r"service= wants a program and at most 15 arguments"),
         (f"service=/{'a' * 300}", r"service= has more than 255 characters"),
         ("service=/init service_memory=1K", r"option service_memory: '1K' is not a size"),
-        ("service=/init service_policy=fifo", r"service_policy=fifo: the service can be idle or other"),
+        ("service=/init service_policy=fifo", r"service_policy=fifo: it can be idle, other"),
     ],
 )
 def test_a_service_that_cannot_be_is_refused_by_name(options: str, reason: str, tacet: Run) -> None:

@@ -67,6 +67,8 @@ enum trap_vector {
     VECTOR_SIGNAL_RETURN,     /* nor this: a frame restored by rt_sigreturn */
 };
 
+#define TRAP_STUB_BYTES 9 /* of the entry of a vector (trap_entry.asm) */
+
 /* The error code of a page fault [Intel SDM 3A §4.7]. */
 #define PAGE_FAULT_PRESENT  1
 #define PAGE_FAULT_WRITE    2
