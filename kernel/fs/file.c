@@ -399,6 +399,38 @@ int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset
     return total ? total : moved;
 }
 
+int file_wait(struct file *file)
+{
+    const struct file_operations *operations = file->operations;
+
+    if (file->flags & O_NONBLOCK)
+        return -EAGAIN;
+    return event_wait(file_events(file),
+                      operations->deadline ? operations->deadline(file, false) : WAIT_FOREVER);
+}
+
+int64_t file_read_records(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    uint64_t record[RECORD_BYTES_MAX / sizeof(uint64_t)], done = 0;
+    int64_t taken;
+
+    (void)offset;
+    do {
+        taken = file->operations->take(file, record, bytes - done);
+        if (taken == -EAGAIN && !done)
+            taken = file_wait(file);
+        else if (taken > 0 && user_write(buffer + done, record, (uint64_t)taken))
+            taken = -EFAULT;
+        done += taken > 0 ? (uint64_t)taken : 0;
+    } while (taken >= 0 && (!done || done < bytes));
+    return done ? (int64_t)done : taken;
+}
+
+int64_t file_read_value(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    return file_read_records(file, buffer, smaller(bytes, sizeof(uint64_t)), offset);
+}
+
 unsigned file_ready(struct file *file)
 {
     return file->operations->ready ? file->operations->ready(file) : READY_IN | READY_OUT;
