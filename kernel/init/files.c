@@ -94,7 +94,7 @@ struct tree *files_build(void)
     struct message why = { "" };
 
     page_pool_initialise(&pages, &memory, 1);
-    tree = (struct tree){ .page_allocate = page_allocate, .secret = arch_random() };
+    tree = (struct tree){ .page_allocate = page_allocate };
     if (tree_initialise(&tree) || modules_add(&why) || devices_add(&tree, &why) ||
         tree_writable_add(&tree, &why) || proc_add(&tree, &why) || etc_add(&tree, &why) ||
         network_files_add(&tree, &why) || mounts_put(&tree, &why))

@@ -51,7 +51,7 @@ bool numbered_add(struct tree *tree, struct inode *directory, struct numbered *k
         message_set(why, -ENOMEM, "file tree: no memory for \"%s\" in /proc or /sys", kind->name);
         return false;
     }
-    /* In none of the directory's treaps. */
+    /* Not in the directory's tree. */
     kind->entry = (struct directory_entry){ .inode = kind->inode,
                                             .directory = directory,
                                             .name = kind->name,

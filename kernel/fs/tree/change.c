@@ -163,7 +163,7 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
         return -EBUSY;
     if (!found->directory->writable)
         return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
-    if (found->inode->entries[BY_NAME])
+    if (found->inode->entries)
         return -ENOTEMPTY;
     found_remove(tree, found, now_ns);
     return 0;
@@ -194,7 +194,7 @@ static int replace_check(const struct inode *inode, const struct path_lookup *to
         return -ENOTDIR;
     if (!is_directory(inode) && is_directory(to->inode))
         return -EISDIR;
-    return to->inode->entries[BY_NAME] ? -ENOTEMPTY : 0;
+    return to->inode->entries ? -ENOTEMPTY : 0;
 }
 
 static int rename_check(const struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,

@@ -76,9 +76,9 @@ static int parents_make(struct tree *tree, const char *path, struct inode **pare
 
         if (component.at == component.end)
             return 0;
-        if (component_is(component, "."))
+        if (component_is(component, ".", 1))
             continue;
-        if (component_is(component, ".."))
+        if (component_is(component, "..", 2))
             return message_set(why, -EINVAL, "file tree: \"..\" in the name \"%.*s\"", NAME_SHOWN, path);
         if (span_bytes(component) > TREE_NAME_MAX)
             return message_set(why, -EINVAL, "file tree: a component of \"%.*s\"... is longer than %d bytes",
