@@ -62,7 +62,7 @@ static void promise_inode(struct inode *inode, unsigned depth)
     uint64_t subdirectories = 0, last_position = 0;
 
     PROMISE(depth < PAGES_MAX * PAGE_BYTES / 64);
-    PROMISE(inode->link_key == 0 && inode->link_next == NULL);
+    PROMISE(inode->link.key == 0);
     PROMISE(mode_is(inode->mode, S_IFDIR) || !inode->entries);
     if (!inode->data_copied)
         promise_inside(inode->data, inode->bytes);

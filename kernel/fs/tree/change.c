@@ -279,15 +279,6 @@ static int exchange_check(const struct tree *tree, const struct path_lookup *one
     return error ? error : place_check(tree, one->directory, other->inode, -EINVAL);
 }
 
-/* Makes an entry name another inode; `old` was an entry of that inode. */
-static void entry_redirect(struct directory_entry *entry, struct inode *inode,
-                           const struct directory_entry *old)
-{
-    entry->inode = inode;
-    if (inode->name == old)
-        inode->name = entry;
-}
-
 int tree_exchange(struct tree *tree, const struct path_lookup *one, const struct path_lookup *other,
                   int64_t now_ns)
 {
@@ -296,8 +287,10 @@ int tree_exchange(struct tree *tree, const struct path_lookup *one, const struct
 
     if (error || first == second)
         return error;
-    entry_redirect(one->entry, second, other->entry);
-    entry_redirect(other->entry, first, one->entry);
+    tree_entry_redirect(one->entry, second);
+    tree_entry_redirect(other->entry, first);
+    if (!second->name)
+        second->name = one->entry;
     /* Each directory in a directory links to it by its "..". */
     one->directory->links += is_directory(second) - is_directory(first);
     other->directory->links += is_directory(first) - is_directory(second);

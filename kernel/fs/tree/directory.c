@@ -87,3 +87,14 @@ void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
     }
     tree_free(tree, entry, sizeof(*entry) + (copied ? entry->name_bytes : 0));
 }
+
+void tree_entry_redirect(struct directory_entry *entry, struct inode *inode)
+{
+    entry->inode->links--;
+    if (entry->inode->name == entry)
+        entry->inode->name = NULL;
+    entry->inode = inode;
+    inode->links++;
+    if (!inode->name)
+        inode->name = entry;
+}

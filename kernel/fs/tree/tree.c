@@ -7,10 +7,9 @@
 #include "lib/errno.h"
 #include "fs/tree/path_span.h"
 
-#define PARENT_MODE  (S_IFDIR | 0755u)
-#define LINK_BUCKETS 64
-#define NAME_SHOWN   100 /* bytes of a name that messages repeat */
-#define NS_PER_S     1000000000LL
+#define PARENT_MODE (S_IFDIR | 0755u)
+#define NAME_SHOWN  100 /* bytes of a name that messages repeat */
+#define NS_PER_S    1000000000LL
 
 int tree_initialise(struct tree *tree)
 {
@@ -117,18 +116,6 @@ static int no_memory(const char *path, struct message *why)
     return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
 }
 
-/* Makes an entry name another inode than before. */
-static void entry_redirect(struct directory_entry *entry, struct inode *inode)
-{
-    entry->inode->links--;
-    if (entry->inode->name == entry)
-        entry->inode->name = NULL;
-    entry->inode = inode;
-    inode->links++;
-    if (!inode->name)
-        inode->name = entry;
-}
-
 /* Makes or replaces the entry at `path`, with an inode that no other entry names; *out is NULL for the
  * root. */
 static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
@@ -166,7 +153,7 @@ static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct
     inode = inode_create(tree, mode); /* the old one keeps its other names */
     if (!inode)
         return no_memory(path, why);
-    entry_redirect(*out, inode);
+    tree_entry_redirect(*out, inode);
     return 0;
 }
 
@@ -189,48 +176,34 @@ struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const
 
 /* ---- Hard links ---- */
 
-/* Returns the bucket of a key. `links` has the inodes of files with several names of the archive being read,
- * hashed by inode.link_key. */
-static struct inode **link_bucket(struct inode **links, uint64_t key)
+/* `links` has the inodes of files with several names of the archive being read, by inode.link. */
+
+static void link_remove(struct avl_node **links, struct inode *inode)
 {
-    return &links[(key ^ key >> 32) % LINK_BUCKETS];
+    avl_remove(links, &inode->link, NULL);
+    inode->link.key = 0;
 }
 
-static void link_remove(struct inode **links, struct inode *inode)
+static void links_clear(struct avl_node **links)
 {
-    struct inode **at = link_bucket(links, inode->link_key);
-
-    while (*at != inode)
-        at = &(*at)->link_next;
-    *at = inode->link_next;
-    inode->link_next = NULL;
-    inode->link_key = 0;
-}
-
-static void link_table_clear(struct inode **links)
-{
-    for (unsigned bucket = 0; bucket < LINK_BUCKETS; bucket++) {
-        while (links[bucket])
-            link_remove(links, links[bucket]);
-    }
+    while (*links)
+        link_remove(links, LIST_OWNER(*links, inode, link));
 }
 
 /* Returns the inode for a file of the archive: that of an earlier name of the file, or else `inode`, which
  * later names will find. */
-static struct inode *link_find(struct inode **links, struct inode *inode, uint64_t key)
+static struct inode *link_find(struct avl_node **links, struct inode *inode, uint64_t key)
 {
-    struct inode **bucket = link_bucket(links, key);
+    struct avl_node *other = avl_above(*links, key);
 
-    for (struct inode *other = *bucket; other; other = other->link_next)
-        if (other->link_key == key)
-            return other;
-    inode->link_key = key;
-    inode->link_next = *bucket;
-    *bucket = inode;
+    if (other && other->key == key)
+        return LIST_OWNER(other, inode, link);
+    inode->link.key = key;
+    avl_insert(links, &inode->link, NULL);
     return inode;
 }
 
-static int add_entry(struct tree *tree, const struct cpio_entry *found, struct inode **links,
+static int add_entry(struct tree *tree, const struct cpio_entry *found, struct avl_node **links,
                      struct message *why)
 {
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
@@ -242,14 +215,14 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct i
         return error;
 
     struct inode *created = entry ? entry->inode : tree->root;
-    if (created->link_key) /* an earlier file, whose only name so far is replaced */
+    if (created->link.key) /* an earlier file, whose only name so far is replaced */
         link_remove(links, created);
     struct inode *inode = linked ? link_find(links, created, key) : created;
     if (inode == created || found->bytes > 0) /* any of the names may come with the data */
         inode_set(inode, found->mode, found->data, found->bytes);
     inode->modified_ns = inode->changed_ns = inode->accessed_ns = found->mtime_s * NS_PER_S;
     if (inode != created) {
-        entry_redirect(entry, inode);
+        tree_entry_redirect(entry, inode);
         inode_free(tree, created);
     }
     return 0;
@@ -257,20 +230,20 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct i
 
 int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, struct message *why)
 {
-    struct inode *links[LINK_BUCKETS] = { NULL };
+    struct avl_node *links = NULL;
     struct cpio_entry entry;
     uint64_t offset = 0;
     int found;
 
     while ((found = cpio_next(archive, bytes, &offset, &entry, why)) > 0) {
         if (entry.begins_archive)
-            link_table_clear(links);
-        int error = add_entry(tree, &entry, links, why);
+            links_clear(&links);
+        int error = add_entry(tree, &entry, &links, why);
         if (error) {
             found = error;
             break;
         }
     }
-    link_table_clear(links);
+    links_clear(&links);
     return found;
 }

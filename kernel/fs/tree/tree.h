@@ -109,10 +109,8 @@ struct inode {
     struct list watches;          /* struct watch; watch.c */
     struct directory_entry *name; /* one of its names; NULL for the root */
     struct avl_node *entries;     /* for a directory */
-    /* Only while an archive is read: which of its files with several names this is, 0 for all others; and
-     * the next inode of the same bucket. */
-    uint64_t link_key;
-    struct inode *link_next;
+    struct avl_node link; /* only while an archive is read; the key is which of its files with several names
+                           * this is, 0 for all others */
 };
 
 struct tree {
@@ -336,5 +334,8 @@ struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t po
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
                                        const char *name, uint32_t name_bytes, bool copy);
 void tree_entry_remove(struct tree *tree, struct directory_entry *entry);
+/* Makes an entry name another inode than before. Neither is a directory, or the caller corrects the links of
+ * directories. */
+void tree_entry_redirect(struct directory_entry *entry, struct inode *inode);
 
 #endif
