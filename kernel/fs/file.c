@@ -288,12 +288,13 @@ static struct file *row_take(struct file_table *table)
     return file;
 }
 
-/* Makes one open file, as files_allocate. */
+/* Makes one open file, as files_allocate; *out is NULL on errors. */
 static int file_create(struct process *process, struct file **out)
 {
     struct file_table *table = process->files;
     struct file *file;
 
+    *out = NULL;
     while (!(file = row_take(table))) {
         if (__atomic_load_n(&table->file_count, __ATOMIC_RELAXED) >= FILES_MAX)
             return -ENFILE;
@@ -307,10 +308,12 @@ static int file_create(struct process *process, struct file **out)
             (uint64_t)process->rank << 40 | __atomic_add_fetch(&table->last_serial, 1, __ATOMIC_RELAXED),
     };
     const int number = file->reserved = number_reserve(process, 0);
-    if (number < 0)
+    if (number < 0) {
         file_put(file);
+        return number;
+    }
     *out = file;
-    return number < 0 ? number : 0;
+    return 0;
 }
 
 int files_allocate(struct process *process, struct file **files, unsigned count)

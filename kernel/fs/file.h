@@ -275,7 +275,7 @@ int file_bytes_limit(uint64_t offset, uint64_t *bytes);
 /* ---- Others ---- */
 
 /* Makes an open file without an inode of the caller's process; of `flags`, the access and O_NONBLOCK count.
- * *out is a FILE_REFERENCE of the caller in any case. Errors: as files_allocate. */
+ * Errors: as files_allocate; *out is NULL then, so that it may be a FILE_REFERENCE. */
 int file_make(const struct file_operations *operations, unsigned flags, struct file **out);
 
 /* Returns file->changes: an `activity` for files that count them. */

@@ -47,7 +47,7 @@ static uint64_t inodes_max(const struct boot_info *of)
 
 uint64_t files_memory_bytes(const struct boot_info *of)
 {
-    return page_up(inodes_max(of) * TREE_ENTRY_BYTES_MAX + proc_memory_bytes() + 2 * ARCH_PAGE);
+    return page_up((inodes_max(of) + PROC_ENTRIES_MAX) * TREE_ENTRY_BYTES_MAX + 4 * ARCH_PAGE);
 }
 
 void files_start(const struct boot_info *given)

@@ -239,7 +239,7 @@ static const struct proc_file node_files[] = {
 
 /* ---- All of them ---- */
 
-const struct proc_file proc_machine_files[] = {
+static const struct proc_file machine_files[] = {
     { "/proc/cpuinfo", .make = cpuinfo_text },
     { CPU "/online", .make = list_text, .mask = own_cpus },
     { CPU "/possible", .make = list_text, .mask = all_cpus },
@@ -264,19 +264,11 @@ static bool caches_add(struct tree *tree, struct inode *cpu, struct message *why
     return all;
 }
 
-int proc_machine_add(struct tree *tree, struct message *why)
+bool proc_machine_add(struct tree *tree, struct message *why)
 {
-    struct path_lookup cpu, node;
-
     nodes = nodes_known();
-    if (tree_find(tree, tree->root, CPU, TREE_FOLLOW, &cpu) ||
-        tree_find(tree, tree->root, NODE, TREE_FOLLOW, &node) || !numbered_add(tree, cpu.inode, &cpus, why) ||
-        !numbered_add(tree, node.inode, &domains, why) ||
-        !proc_directory_add(tree, cpus.inode, "topology", topology_files, why) ||
-        !caches_add(tree, cpus.inode, why))
-        return -ENOMEM;
-    for (const struct proc_file *file = node_files; file->path; file++)
-        if (!proc_made_add(tree, domains.inode, file->path, file, why))
-            return -ENOMEM;
-    return 0;
+    return proc_files_add(tree, tree->root, machine_files, why) &&
+           numbered_add(tree, CPU, 0755, &cpus, why) && numbered_add(tree, NODE, 0755, &domains, why) &&
+           proc_directory_add(tree, cpus.inode, "topology", topology_files, why) &&
+           caches_add(tree, cpus.inode, why) && proc_files_add(tree, domains.inode, node_files, why);
 }

@@ -58,8 +58,8 @@ static int parent_step(struct tree *tree, struct inode **directory, struct path_
     return 0;
 }
 
-/* Finds or makes the directories of `path`, from *parent, the root, down; sets *parent to the last of them
- * and *last to the last component, which is empty for the root itself. */
+/* Finds or makes the directories of `path`, from *parent down; sets *parent to the last of them
+ * and *last to the last component, which is empty for *parent itself. */
 static int parents_make(struct tree *tree, const char *path, struct inode **parent, struct path_span *last,
                         struct message *why)
 {
@@ -118,10 +118,10 @@ static int no_memory(const char *path, struct message *why)
 
 /* Makes or replaces the entry at `path`, with an inode that no other entry names; *out is NULL for the
  * root. */
-static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
-                      struct message *why)
+static int entry_make(struct tree *tree, struct inode *parent, const char *path, uint32_t mode,
+                      struct directory_entry **out, struct message *why)
 {
-    struct inode *parent = tree->root, *inode;
+    struct inode *inode;
     struct path_span name;
 
     *out = NULL;
@@ -139,7 +139,7 @@ static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct
         *out = inode ? inode->name : NULL;
         return inode ? 0 : no_memory(path, why);
     }
-    inode = is_root ? tree->root : (*out)->inode;
+    inode = is_root ? parent : (*out)->inode;
     if (mode_is(inode->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
         return message_set(why, -EINVAL,
                            "file tree: \"%.*s\" is there twice, as a directory and as something else",
@@ -157,21 +157,26 @@ static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct
     return 0;
 }
 
-struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
-                       struct message *why)
+struct inode *tree_add_below(struct tree *tree, struct inode *directory, const char *path, uint32_t mode,
+                             const void *data, uint64_t bytes, struct message *why)
 {
     struct directory_entry *entry;
 
-    if (path[0] != '/') {
-        message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
-        return NULL;
-    }
-    if (entry_make(tree, path, mode, &entry, why) != 0)
+    if (entry_make(tree, directory, path, mode, &entry, why) != 0)
         return NULL;
 
-    struct inode *inode = entry ? entry->inode : tree->root;
+    struct inode *inode = entry ? entry->inode : directory;
     inode_set(inode, mode, data, bytes);
     return inode;
+}
+
+struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
+                       struct message *why)
+{
+    if (path[0] == '/')
+        return tree_add_below(tree, tree->root, path, mode, data, bytes, why);
+    message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
+    return NULL;
 }
 
 /* ---- Hard links ---- */
@@ -209,7 +214,7 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct a
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
     bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
     struct directory_entry *entry;
-    int error = entry_make(tree, found->name, found->mode, &entry, why);
+    int error = entry_make(tree, tree->root, found->name, found->mode, &entry, why);
 
     if (error)
         return error;

@@ -151,6 +151,10 @@ int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, str
 struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
                        struct message *why);
 
+/* Does the same with a path that begins in `directory`. */
+struct inode *tree_add_below(struct tree *tree, struct inode *directory, const char *path, uint32_t mode,
+                             const void *data, uint64_t bytes, struct message *why);
+
 /* ---- Lookups; lookup.c ---- */
 
 enum tree_last { TREE_LAST_NAME, TREE_LAST_DOT, TREE_LAST_DOTDOT, TREE_LAST_ROOT };
