@@ -55,13 +55,6 @@ void text_add_words(struct file *file, const struct cpu_mask *mask, unsigned cou
                  part ? "," : "\n");
 }
 
-void number_text(struct file *file)
-{
-    const struct proc_file *kind = file->inode->data;
-
-    text_add(file, "%lu\n", kind->number(file));
-}
-
 void list_text(struct file *file)
 {
     const struct proc_file *kind = file->inode->data;
@@ -151,16 +144,14 @@ static void loadavg_text(struct file *file)
 static void meminfo_text(struct file *file)
 {
     const struct page_pool *pages = &arch_process()->pages;
-    static const char *const zeroes[] = { "Buffers:        ", "Cached:         ", "SwapCached:     ",
-                                          "SwapTotal:      ", "SwapFree:       " };
+    const uint64_t total = pages->total_bytes / 1024, free = pages->free_bytes / 1024;
 
-    text_add(file, "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n",
-             pages->total_bytes / 1024, pages->free_bytes / 1024, pages->free_bytes / 1024);
-    for (unsigned i = 0; i < sizeof(zeroes) / sizeof(zeroes[0]); i++)
-        text_add(file, "%s%8u kB\n", zeroes[i], 0);
-    text_add(file, "CommitLimit:    %8lu kB\nCommitted_AS:   %8lu kB\nHugepagesize:   %8llu kB\n",
-             pages->total_bytes / 1024, (pages->total_bytes - pages->free_bytes) / 1024,
-             ARCH_LARGE_PAGE / 1024);
+    text_add(file,
+             "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n"
+             "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
+             "SwapTotal:             0 kB\nSwapFree:              0 kB\nCommitLimit:    %8lu kB\n"
+             "Committed_AS:   %8lu kB\nHugepagesize:   %8llu kB\n",
+             total, free, free, total, total - free, ARCH_LARGE_PAGE / 1024);
 }
 
 static void vmstat_text(struct file *file)
@@ -239,12 +230,11 @@ static void cmdline_text(struct file *file)
     text_add(file, "\n");
 }
 
-static uint64_t threads_of_node(const struct file *file)
+static void threads_max_text(struct file *file)
 {
     const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
 
-    (void)file;
-    return threads_max(&all);
+    text_add(file, "%u\n", threads_max(&all));
 }
 
 /* ---- The tables ---- */
@@ -278,7 +268,7 @@ static const struct proc_file files[] = {
     { "/proc/sys/kernel/pid_max", .text = "32768\n" },
     { "/proc/sys/kernel/random/boot_id", .make = boot_id_text },
     { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
-    { "/proc/sys/kernel/threads-max", .make = number_text, .number = threads_of_node },
+    { "/proc/sys/kernel/threads-max", .make = threads_max_text },
     { "/proc/sys/kernel/version", .text = "Tacet " TACET_VERSION "\n" },
     { "/proc/sys/vm/max_map_count", .text = "2147483647\n" }, /* as many as the slice has room for */
     { "/proc/sys/vm/overcommit_memory", .text = "2\n" },      /* never: memory that was granted is there */

@@ -28,7 +28,6 @@ struct proc_file {
     union {
         const char *text;
         unsigned of;                                                  /* one of the texts of `make` */
-        uint64_t (*number)(const struct file *file);                  /* the contents, by number_text */
         void (*mask)(const struct file *file, struct cpu_mask *mask); /* by list_text or words_text */
         void (*describe)(struct text_sink *sink);                     /* by described_text */
     };
@@ -39,9 +38,7 @@ struct proc_file {
 /* These tables end with a NULL path. */
 extern const struct proc_file proc_self_files[], proc_tacet_files[], proc_socket_files[];
 
-/* Writes what the file's row has a function for: a number; a mask, which is empty at first, as a list or in
- * words. */
-void number_text(struct file *file);
+/* Writes the mask that the file's row has a function for, which is empty at first, as a list or in words. */
 void list_text(struct file *file);
 void words_text(struct file *file);
 
