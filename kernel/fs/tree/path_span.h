@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path_span.h: parts of a path, not NUL-terminated, for the source files of the tree (tree.h) alone. Any
- * context.
+ * path_span.h: parts of a path, not NUL-terminated, for the source files of the tree (tree.h), and
+ * names that are no paths. Any context.
  */
 #ifndef TACET_PATH_SPAN_H
 #define TACET_PATH_SPAN_H

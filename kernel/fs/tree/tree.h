@@ -131,6 +131,7 @@ struct tree {
     void (*watch_notify)(const struct watch *watch, const struct tree_event *event);
     uint64_t watch_count;
     uint32_t last_cookie;
+    struct inode *abstract_names; /* a directory of AF_UNIX, in no other one; NULL: there is none yet */
 };
 
 /* ---- Building; tree.c ---- */
