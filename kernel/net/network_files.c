@@ -185,5 +185,5 @@ int network_files_add(struct tree *tree, struct message *why)
         etc_file_add(tree, "/etc/hosts", hosts, why) ||
         etc_file_add(tree, "/etc/hostname", hostname, why))
         return -ENOMEM;
-    return proc_files_add(tree, files, why) ? -ENOMEM : interfaces_add(tree, why);
+    return proc_files_add(tree, tree->root, files, why) ? interfaces_add(tree, why) : -ENOMEM;
 }

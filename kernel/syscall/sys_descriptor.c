@@ -50,17 +50,9 @@ long sys_pipe2(uint64_t buffer, uint64_t flags)
 
 long sys_eventfd2(uint64_t value, uint64_t flags)
 {
-    struct process *process = arch_process();
-
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
         return -EINVAL;
-
-    FILE_REFERENCE file = NULL;
-    int error = files_allocate(process, &file, 1);
-    if (error)
-        return error;
-    eventfd_initialise(file, (uint32_t)value, (unsigned)flags);
-    return file_install(process, file, 0, flags & O_CLOEXEC);
+    return eventfd_create((uint32_t)value, (unsigned)flags);
 }
 
 /* ---- Closing, duplicating ---- */

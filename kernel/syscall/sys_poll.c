@@ -38,7 +38,7 @@ unsigned file_scan(struct file *file, struct scan *scan, uint64_t *activity)
     if (operations == &epoll_operations)
         return epoll_readiness(file, scan, activity);
     if (operations->deadline) {
-        uint64_t deadline = operations->deadline(file);
+        uint64_t deadline = operations->deadline(file, true);
 
         until.due_ns = deadline_wait_ns(deadline);
         until.by_wall = deadline_is_wall(deadline);
