@@ -145,6 +145,28 @@ void stream_visit_end(struct stream *stream);
 struct stream *stream_make(struct process *process, struct network_account *account);
 void stream_dismiss(struct stream *stream);
 
+/* ---- What connection.c calls. The caller holds the lock. ---- */
+
+/* Returns whether there is memory for this number of bytes, which a segment brings. A visitor for whom there
+ * is none replaces another one; its peer sends the bytes again. */
+bool stream_may_receive(struct stream *stream, unsigned bytes);
+
+/* Returns a stream without pcb for a request to this listener; NULL: not now. stream_pcb_configure, once it
+ * has one, sets what lwIP calls, and the options of the socket. */
+struct stream *stream_incoming(struct stream *listener);
+void stream_pcb_configure(struct stream *stream);
+
+/* Hands lwIP bytes to be sent, as far as that is useful now; after them the stream's end. */
+void stream_push(struct stream *stream);
+bool stream_is_sending(const struct stream *stream); /* has bytes unsent or in flight */
+
+/* Ends a stream from which nothing has come until its connection's `limit_tick`, or accepts it without its
+ * first bytes. */
+void stream_late(struct stream *stream);
+
+/* Frees the stream, whose pcb lwIP has freed or could not make, if it has no owner. */
+void stream_pcb_lost(struct stream *stream);
+
 /* Takes the pending error. The caller holds the lock. */
 int stream_error_take(struct stream *stream);
 
