@@ -57,7 +57,6 @@ struct binding {
 
 struct binding_tree {
     struct avl_node *root;
-    struct binding_walk *walks;
 };
 
 /* Holds binding->address and ->port; if the port is 0, chooses an unused one from 32768 on. -EADDRINUSE. */
@@ -73,17 +72,6 @@ struct binding *binding_find(const struct binding_tree *tree, uint32_t address, 
 /* Returns, of the holders from `first` on, the one that gets what comes from a peer that none is connected
  * to: of those that share, one chosen by the peer; else the first that is open; NULL if none is. */
 struct binding *binding_choose(struct binding *first, const struct connection_ends *ends);
-
-/* Walks from one holder of an address and port to the next, even if the caller releases the lock in between:
- * a holder that has gone meanwhile is skipped. The walk begins with what binding_find has found, and lasts
- * until binding_next has returned NULL. */
-struct binding_walk {
-    struct binding *next;
-    struct binding_walk *other;
-};
-
-void binding_walk_begin(struct binding_tree *tree, struct binding_walk *walk, struct binding *first);
-struct binding *binding_next(struct binding_tree *tree, struct binding_walk *walk);
 
 extern struct binding_tree tcp_bindings, udp_bindings;
 

@@ -132,7 +132,7 @@ static const struct inet_option options[] = {
     { 0 },
 };
 
-_Static_assert(offsetof(struct datagram_socket, ip) == offsetof(struct inet_socket, ip), "inet.h");
+_Static_assert(offsetof(struct datagram_socket, changes) == offsetof(struct inet_socket, changes), "inet.h");
 
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
@@ -156,15 +156,9 @@ int datagram_option_get(struct file *file, int level, int option, void *value, u
 {
     struct datagram_socket *socket = file->object;
 
-    if (level == SOL_SOCKET && option == SO_ERROR) {
-        NETWORK_GUARD();
-        int error = -socket->error;
-        socket->error = 0;
-        return inet_option_answer(value, bytes, error);
-    }
     if (level != LEVEL_IP && level != SOL_SOCKET)
         return -EOPNOTSUPP;
-    if (level == LEVEL_IP && option == IP_MTU)
-        return inet_mtu_answer(socket->connected, socket->remote_address, value, bytes);
-    return inet_option_get((const struct inet_socket *)socket, options, level, option, value, bytes);
+    NETWORK_GUARD();
+    return inet_option_get((struct inet_socket *)socket, socket->connected ? socket->remote_address : 0,
+                           options, level, option, value, bytes);
 }

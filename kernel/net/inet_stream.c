@@ -68,15 +68,7 @@ static int stream_bind(struct file *file, const struct socket_address *name)
         return -EINVAL;
     if (!inet_may_bind((struct inet_socket *)stream, address))
         return -EADDRNOTAVAIL;
-    binding->address = address;
-    binding->port = port;
-    binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
-    binding->shares = socket_switch(socket_of(file), SO_REUSEPORT);
-    if (port || !stream->ip.no_port) /* else connect chooses the port */
-        error = binding_hold(&tcp_bindings, binding);
-    if (error)
-        binding->address = binding->port = 0;
-    return error;
+    return inet_hold(&tcp_bindings, binding, (struct inet_socket *)stream, address, port);
 }
 
 static int stream_name(struct file *file, bool of_peer, struct socket_address *name)
@@ -109,7 +101,7 @@ static int connect_outcome(struct stream *stream)
     if (stream->state != STREAM_CONNECTING)
         stream->is_pending = false;
     if (stream->state == STREAM_ENDED)
-        error = stream_error_take(stream);
+        error = inet_error_take(&stream->error);
     if (stream->state != STREAM_OPEN && !error)
         error = -ECONNABORTED;
     return error;
@@ -379,7 +371,7 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
     return 0;
 }
 
-static int tcp_option_get(const struct stream *stream, int option, void *value, uint32_t *bytes)
+static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
 {
     const struct tcp_pcb *pcb = stream->connection.pcb;
 
@@ -398,7 +390,7 @@ static int tcp_option_get(const struct stream *stream, int option, void *value, 
         memcpy(value, congestion, *bytes);
         return 0;
     default:
-        return inet_option_get((const struct inet_socket *)stream, options, LEVEL_TCP, option, value, bytes);
+        return inet_option_get((struct inet_socket *)stream, 0, options, LEVEL_TCP, option, value, bytes);
     }
 }
 
@@ -409,16 +401,12 @@ static int stream_option_get(struct file *file, int level, int option, void *val
     NETWORK_GUARD();
     if (level == LEVEL_TCP)
         return tcp_option_get(stream, option, value, bytes);
-    if (level == SOL_SOCKET && option == SO_ERROR)
-        return inet_option_answer(value, bytes, -stream_error_take(stream));
     if (level == SOL_SOCKET && option == SO_ACCEPTCONN)
         return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
     if (level != LEVEL_IP && level != SOL_SOCKET)
         return -EOPNOTSUPP;
-    if (level == LEVEL_IP && option == IP_MTU)
-        return inet_mtu_answer(stream->state == STREAM_OPEN, stream->connection.ends.remote_address, value,
-                               bytes);
-    return inet_option_get((const struct inet_socket *)stream, options, level, option, value, bytes);
+    const uint32_t peer = stream->state == STREAM_OPEN ? stream->connection.ends.remote_address : 0;
+    return inet_option_get((struct inet_socket *)stream, peer, options, level, option, value, bytes);
 }
 
 static int64_t stream_queued(struct file *file, bool unsent)
@@ -440,16 +428,6 @@ static unsigned file_stream_ready(struct file *file)
 
     __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     return stream_ready(stream);
-}
-
-static uint64_t stream_activity(struct file *file)
-{
-    return __atomic_load_n(&((struct stream *)file->object)->changes, __ATOMIC_RELAXED);
-}
-
-static uint64_t stream_file_events(const struct file *file)
-{
-    return event_of(file->object);
 }
 
 /* Waits, for SO_LINGER, until the peer has everything, at most linger_s. Not called if the process ends. */
@@ -490,8 +468,8 @@ static const struct socket_operations stream_operations = {
 static const struct file_operations stream_files = {
     .move = socket_move,
     .ready = file_stream_ready,
-    .activity = stream_activity,
-    .events = stream_file_events,
+    .activity = inet_activity,
+    .events = inet_events,
     .release = stream_release,
     .waits = true,
 };

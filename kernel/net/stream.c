@@ -25,7 +25,7 @@
 #define SYN_COUNT     6                          /* Linux's tcp_syn_retries */
 #define SYN_TICKS     (3000 / TCP_SLOW_INTERVAL) /* between attempts to connect; lwIP's first rto */
 
-_Static_assert(offsetof(struct stream, ip) == offsetof(struct inet_socket, ip), "inet.h");
+_Static_assert(offsetof(struct stream, changes) == offsetof(struct inet_socket, changes), "inet.h");
 
 void stream_changed(struct stream *stream)
 {
@@ -50,14 +50,6 @@ static void state_set(struct stream *stream, enum stream_state to)
 
     ASSERT(after[stream->state] & 1 << to);
     stream->state = to;
-}
-
-int stream_error_take(struct stream *stream)
-{
-    int error = stream->error;
-
-    stream->error = 0;
-    return error;
 }
 
 static void stream_free(struct stream *stream)
@@ -116,7 +108,6 @@ struct stream *stream_make(struct process *process, struct network_account *acco
     if (!stream)
         return NULL;
     stream->process = process;
-    stream->is_kernel = !process;
     stream->owned = true;
     stream->socket.receive_room = stream->socket.send_room = STREAM_ROOM_DEFAULT;
     stream->ip = IP_OPTIONS_INITIAL;
@@ -284,7 +275,7 @@ struct stream *stream_incoming(struct stream *listener)
 {
     struct stream *stream = NULL;
 
-    if (listener->is_kernel)
+    if (!listener->connection.is_of_process)
         stream = stream_visitor_make();
     else if (listener->queued_count <= listener->backlog)
         stream = stream_make(listener->process, listener->connection.account);

@@ -53,14 +53,15 @@ struct tcp_options {
 };
 
 struct stream {
-    struct socket socket; /* of a program that has it as a file; with `ip` the first members: inet.h */
+    struct socket socket; /* of a program that has it as a file; this and the next three: inet.h */
     struct ip_options ip;
+    int error;
+    uint64_t changes;
     struct tcp_options tcp;
     struct connection connection;
-    struct process *process; /* whose threads wait; NULL: none do */
+    struct process *process; /* whose threads wait: of the kernel's streams, that which waited last */
     enum stream_state state;
     bool owned;        /* its owner will call stream_end */
-    bool is_kernel;    /* belongs to no process; the thread that waited last is notified */
     bool was_open;     /* bytes may have passed */
     bool is_pending;   /* connect(2) has answered EINPROGRESS */
     bool peer_ended;   /* the peer has ended its direction */
@@ -73,8 +74,6 @@ struct stream {
     bool is_cut;       /* the last write found too little room, and may go on */
     bool is_deferred;  /* its listener waits for its first bytes, and it is still `incoming` */
     bool is_watched;   /* stream_watch */
-    int error;         /* negative, pending */
-    uint64_t changes;  /* number of changes of its readiness */
     struct byte_queue in, out;
     struct byte_queue held; /* lines of the kernel, which go into `out` after a write that is_cut */
     struct byte_place fed;  /* lwIP has the bytes of `out` up to here */
@@ -166,9 +165,6 @@ void stream_late(struct stream *stream);
 
 /* Frees the stream, whose pcb lwIP has freed or could not make, if it has no owner. */
 void stream_pcb_lost(struct stream *stream);
-
-/* Takes the pending error. The caller holds the lock. */
-int stream_error_take(struct stream *stream);
 
 static inline struct stream *stream_of(struct connection *connection)
 {
