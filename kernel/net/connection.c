@@ -6,13 +6,11 @@
 #include "net/stream_state.h"
 #include "lib/errno.h"
 #include "net/lwip_hooks.h"
-#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/size.h"
 #include "process/process.h"
 #include "time/clock.h"
-#include "lwip/ip4.h"
 #include "lwip/netif.h"
 #include "lwip/priv/tcp_priv.h"
 

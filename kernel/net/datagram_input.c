@@ -7,7 +7,6 @@
 #include "fs/file.h"
 #include "net/datagram.h"
 #include "net/lwip_hooks.h"
-#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/size.h"
@@ -16,7 +15,6 @@
 #include "process/schedule.h"
 #include "lwip/icmp.h"
 #include "lwip/inet_chksum.h"
-#include "lwip/ip4.h"
 #include "lwip/priv/raw_priv.h"
 #include "lwip/udp.h"
 

@@ -12,7 +12,6 @@
 #include "net/size.h"
 #include "net/stream_state.h"
 #include "lwip/icmp.h"
-#include "lwip/ip4.h"
 #include "lwip/priv/tcp_priv.h"
 
 #define SEGMENT_MIN       (552 - 40) /* smaller paths are not believed */

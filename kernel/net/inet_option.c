@@ -7,7 +7,6 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/datagram.h"
-#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "lwip/igmp.h"

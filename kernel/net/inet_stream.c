@@ -12,7 +12,6 @@
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
-#include "process/event.h"
 #include "process/process.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
