@@ -30,11 +30,16 @@ static bool is_free(const struct ninep_request *request)
     return request->is_done && !request->is_queued && !request->is_pinned;
 }
 
+static void fid_clear(struct ninep_session *session, uint32_t fid, uint32_t generation)
+{
+    if (session->generation == generation)
+        session->fids[fid / 64] &= ~(1ULL << fid % 64);
+}
+
 /* Ends one of the session's own requests, which nothing holds any longer. */
 static void clunk_end(struct ninep_session *session, struct ninep_request *request)
 {
-    if (request->generation == session->generation)
-        session->fids[request->clunked / 64] &= ~(1ULL << request->clunked % 64);
+    fid_clear(session, request->clunked, request->generation);
     for (unsigned i = 0; i < NINEP_CLUNKS; i++)
         if (request == &session->clunks[i].request)
             session->clunks[i].is_used = false;
@@ -44,9 +49,8 @@ static void request_changed(struct ninep_session *session, struct ninep_request 
 {
     if (!is_free(request))
         return;
-    if (request->has_tag && session->tags[request->tag] == request)
+    if (session->tags[request->tag] == request)
         session->tags[request->tag] = NULL;
-    request->has_tag = false;
     if (request->clunked != NINEP_NO_FID)
         clunk_end(session, request);
     else
@@ -311,7 +315,7 @@ static bool enqueue(struct ninep_session *session, struct ninep_request *request
         return false;
     session->tags[tag] = request;
     request->tag = size_16(tag);
-    request->has_tag = request->is_queued = true;
+    request->is_queued = true;
     size_set(request);
     list_append(&session->queue, &request->link);
     return true;
@@ -323,21 +327,16 @@ static bool begin(struct ninep_session *session, struct ninep_request *request, 
 {
     request->generation = generation;
     request->sent = 0;
-    request->is_done = request->is_queued = request->is_pinned = request->has_tag = request->sleeps = false;
+    request->is_queued = request->is_pinned = request->sleeps = false;
     request->result = 0;
     request->into_bytes = 0;
-    if (request->message.overflows) {
-        request->is_done = true;
+    if (request->message.overflows)
         request->result = -ENAMETOOLONG;
-        return true;
-    }
-    if (session->state != (is_greeting(request) ? NINEP_GREETING : NINEP_UP) ||
-        session->generation != generation) {
-        request->is_done = true;
+    else if (session->state != (is_greeting(request) ? NINEP_GREETING : NINEP_UP) ||
+             session->generation != generation)
         request->result = -ENOTCONN;
-        return true;
-    }
-    return enqueue(session, request);
+    request->is_done = request->result != 0;
+    return request->is_done || enqueue(session, request);
 }
 
 void ninep_submit(struct ninep_session *session, struct ninep_request *request, uint32_t generation)
@@ -597,40 +596,33 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
 
 void ninep_session_user_set(struct ninep_session *session, uint32_t user)
 {
-    if (session->user == user)
-        return;
-    spin_lock(&session->lock);
+    SPIN_GUARD(&session->lock);
+    if (session->user != user)
+        session_break(session, -ECONNRESET);
     session->user = user;
-    session_break(session, -ECONNRESET);
-    spin_unlock(&session->lock);
 }
 
 /* ---- Fids ---- */
 
 int64_t ninep_fid_allocate(struct ninep_session *session, uint32_t generation)
 {
-    int64_t fid = -ENFILE;
-
-    spin_lock(&session->lock);
+    SPIN_GUARD(&session->lock);
     if (session->generation != generation || session->state != NINEP_UP)
-        fid = -ENOTCONN;
-    for (unsigned i = 0; i < NINEP_FIDS / 64 && fid == -ENFILE; i++)
+        return -ENOTCONN;
+    for (unsigned i = 0; i < NINEP_FIDS / 64; i++)
         if (~session->fids[i]) {
             unsigned bit = (unsigned)__builtin_ctzll(~session->fids[i]);
 
             session->fids[i] |= 1ULL << bit;
-            fid = i * 64 + bit;
+            return i * 64 + bit;
         }
-    spin_unlock(&session->lock);
-    return fid;
+    return -ENFILE;
 }
 
 void ninep_fid_free(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
-    spin_lock(&session->lock);
-    if (session->generation == generation)
-        session->fids[fid / 64] &= ~(1ULL << fid % 64);
-    spin_unlock(&session->lock);
+    SPIN_GUARD(&session->lock);
+    fid_clear(session, fid, generation);
 }
 
 /* Queues a request that releases a fid. Returns false if all of the session's own requests are in use, or if

@@ -51,7 +51,7 @@ struct ninep_request {
     uint64_t deadline_ns;
     uint32_t sent, generation;
     uint16_t tag;
-    bool has_tag, is_queued, is_pinned, is_done, sleeps;
+    bool is_queued, is_pinned, is_done, sleeps;
     uint32_t clunked; /* for the session's own requests: the fid to release */
 };
 
