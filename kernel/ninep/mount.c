@@ -193,9 +193,9 @@ static void names_unlock(struct ninep_session *session)
 /* What happens to the open files of such a name. */
 struct going {
     struct mount_call call;
-    struct ninep_path directory;           /* that a hidden name is in; its text is that name */
-    struct mount_status status;            /* of a directory */
-    bool is_open, is_directory, is_hidden; /* is_open alone: the server gives it no other name */
+    struct ninep_path directory;  /* that a hidden name is in; its text is that name */
+    struct mount_status status;   /* of a directory */
+    bool is_directory, is_hidden; /* neither: it has none, or the server gives them no other name */
 };
 
 /* Makes the text of a directory's path, which was walked to, that of its last name. */
@@ -241,8 +241,7 @@ static int hide(struct going *going, struct ninep_path *path)
 /* Prepares for the end of the name that `path` was walked to; going_end follows, with what has come of it. */
 static int going_begin(struct going *going, struct ninep_path *path)
 {
-    *going = (struct going){ .is_open = ninep_name_is_open(path->session, path->scratch->path) };
-    if (!going->is_open)
+    if (!ninep_name_is_open(path->session, path->scratch->path))
         return 0;
     if (!(path->qid.type & NINEP_QID_DIRECTORY))
         return hide(going, path);
@@ -318,7 +317,7 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
     };
     int error = errors[query->directory][ninep_path_last(query->call->path)];
     bool trailing_slash = path->must_be_directory;
-    struct going going;
+    struct going going = { .is_hidden = false };
 
     if (error)
         return ninep_path_parent(path, error);
@@ -332,11 +331,10 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
     if (is_directory && !query->directory)
         return -EISDIR;
     const bool is_open = ninep_name_is_open(path->session, path->scratch->path);
-    if (is_open && (result = names_lock(path))) {
-        names_unlock(path->session);
-        return result;
-    }
-    result = going_begin(&going, path);
+    if (is_open)
+        result = names_lock(path);
+    if (!result)
+        result = going_begin(&going, path);
     if (!result)
         result = remove_send(path);
     going_end(&going, path, result);
@@ -397,7 +395,7 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
     struct ninep_path target = { .scratch = NULL };
     struct mount_call call = { .mount = path->call->mount, .path = to->scratch->path };
     struct ninep_request request;
-    struct going going = { .is_open = false };
+    struct going going = { .is_hidden = false };
     int result = text_complete(to);
 
     if (result)
