@@ -31,8 +31,7 @@ struct short_call {
 static struct ninep_message *call_begin(struct short_call *call, enum ninep_type type, uint32_t fid)
 {
     call->request =
-        ninep_request_on(type, call->message, sizeof(call->message), call->reply, sizeof(call->reply));
-    ninep_put_u32(&call->request.message, fid);
+        ninep_request_on(type, fid, call->message, sizeof(call->message), call->reply, sizeof(call->reply));
     return &call->request.message;
 }
 
@@ -256,9 +255,8 @@ static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_
     uint64_t left = transfer->count - at;
 
     piece->bytes = left < limit ? (uint32_t)left : limit;
-    piece->request = ninep_request_on(transfer->is_write ? NINEP_WRITE : NINEP_READ, piece->message,
+    piece->request = ninep_request_on(transfer->is_write ? NINEP_WRITE : NINEP_READ, fid, piece->message,
                                       sizeof(piece->message), piece->reply, sizeof(piece->reply));
-    ninep_put_u32(&piece->request.message, fid);
     ninep_put_u64(&piece->request.message, transfer->offset + at);
     ninep_put_u32(&piece->request.message, piece->bytes);
     if (transfer->is_write) {

@@ -141,11 +141,9 @@ static int names_find(const struct ninep_path *path, uint32_t from, struct names
 struct ninep_request ninep_path_request(const struct ninep_path *path, enum ninep_type type)
 {
     struct ninep_scratch *scratch = path->scratch;
-    struct ninep_request request = ninep_request_on(type, scratch->message, sizeof(scratch->message),
-                                                    scratch->reply, sizeof(scratch->reply));
 
-    ninep_put_u32(&request.message, path->fid);
-    return request;
+    return ninep_request_on(type, path->fid, scratch->message, sizeof(scratch->message), scratch->reply,
+                            sizeof(scratch->reply));
 }
 
 int ninep_path_call(const struct ninep_path *path, struct ninep_request *request)
@@ -197,10 +195,8 @@ int ninep_path_link(struct ninep_path *path, const char **target)
 {
     struct ninep_scratch *scratch = path->scratch;
     uint8_t bytes[16];
-    struct ninep_request request =
-        ninep_request_on(NINEP_READLINK, bytes, sizeof(bytes), scratch->message, sizeof(scratch->message));
-
-    ninep_put_u32(&request.message, path->fid);
+    struct ninep_request request = ninep_request_on(NINEP_READLINK, path->fid, bytes, sizeof(bytes),
+                                                    scratch->message, sizeof(scratch->message));
     int error = ninep_path_call(path, &request);
     if (error)
         return error;

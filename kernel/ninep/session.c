@@ -289,6 +289,17 @@ static void receive(struct ninep_session *session, bool always)
 
 /* ---- Requests ---- */
 
+struct ninep_request ninep_request_on(enum ninep_type type, uint32_t fid, uint8_t *message,
+                                      uint32_t message_bytes, uint8_t *reply, uint32_t reply_bytes)
+{
+    struct ninep_request request = { .message = ninep_begin(message, message_bytes, type),
+                                     .reply = reply,
+                                     .reply_capacity = reply_bytes };
+
+    ninep_put_u32(&request.message, fid);
+    return request;
+}
+
 static void size_set(struct ninep_request *request)
 {
     uint32_t size = request->message.used + request->data_bytes;
@@ -450,10 +461,10 @@ static bool greeting_is_lost(const struct ninep_session *session, int error, str
 static int greet(struct ninep_session *session, struct message *why)
 {
     uint8_t bytes[BUFFER_BYTES], body[64];
-    struct ninep_request request = ninep_request_on(NINEP_VERSION, bytes, sizeof(bytes), body, sizeof(body));
+    struct ninep_request request =
+        ninep_request_on(NINEP_VERSION, NINEP_MESSAGE_BYTES, bytes, sizeof(bytes), body, sizeof(body));
     uint32_t message_bytes;
 
-    ninep_put_u32(&request.message, NINEP_MESSAGE_BYTES);
     ninep_put_text(&request.message, "9P2000.L", 8);
     int error = ninep_call(session, &request, session->generation);
     if (greeting_is_lost(session, error, why))
@@ -466,8 +477,7 @@ static int greet(struct ninep_session *session, struct message *why)
         return message_set(why, error, "it does not speak 9P2000.L");
     session->message_bytes = message_bytes;
 
-    request = ninep_request_on(NINEP_ATTACH, bytes, sizeof(bytes), body, sizeof(body));
-    ninep_put_u32(&request.message, NINEP_ROOT);
+    request = ninep_request_on(NINEP_ATTACH, NINEP_ROOT, bytes, sizeof(bytes), body, sizeof(body));
     ninep_put_u32(&request.message, NINEP_NO_FID);
     ninep_put_text(&request.message, "", 0);
     ninep_put_text(&request.message, session->export, strlen(session->export));
@@ -635,9 +645,8 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
         if (session->clunks[i].is_used)
             continue;
         *request =
-            ninep_request_on(NINEP_CLUNK, session->clunks[i].message, sizeof(session->clunks[i].message),
+            ninep_request_on(NINEP_CLUNK, fid, session->clunks[i].message, sizeof(session->clunks[i].message),
                              session->clunks[i].reply, sizeof(session->clunks[i].reply));
-        ninep_put_u32(&request->message, fid);
         request->clunked = fid;
         session->clunks[i].is_used = begin(session, request, generation) && !request->is_done;
         return session->clunks[i].is_used;
@@ -648,7 +657,8 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
 void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
     uint8_t bytes[16], body[8];
-    struct ninep_request request = ninep_request_on(NINEP_CLUNK, bytes, sizeof(bytes), body, sizeof(body));
+    struct ninep_request request =
+        ninep_request_on(NINEP_CLUNK, fid, bytes, sizeof(bytes), body, sizeof(body));
 
     spin_lock(&session->lock);
     bool is_lost = session->generation != generation || session->state != NINEP_UP;
@@ -658,7 +668,6 @@ void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generatio
         send_queued(session);
     if (is_lost || is_queued)
         return;
-    ninep_put_u32(&request.message, fid);
     if (ninep_call(session, &request, generation) == 0)
         ninep_fid_free(session, fid, generation);
 }
