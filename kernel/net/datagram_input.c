@@ -61,9 +61,8 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
 
     if (socket->receive_shut || socket->received_bytes + charged > socket->socket.receive_room)
         return;
-    struct network_account *before = network_account_use(socket->account);
+    NETWORK_PAYER(socket->account);
     struct datagram *datagram = network_allocate(charged);
-    network_account_use(before);
     if (!datagram)
         return;
     *datagram = (struct datagram){ .arrival = arrival, .bytes = bytes };

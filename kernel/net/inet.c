@@ -120,13 +120,6 @@ int32_t inet_option_value(const void *value, uint32_t bytes)
     return number;
 }
 
-uint32_t inet_option_room(int32_t value, uint32_t low, uint32_t high)
-{
-    uint64_t room = value < 0 ? high : smaller((uint64_t)value * 2, high);
-
-    return room < low ? low : (uint32_t)room;
-}
-
 int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
 {
     if (*bytes > sizeof(answer))
@@ -191,6 +184,8 @@ int inet_option_set(struct inet_socket *socket, const struct inet_option *table,
         return device_set(&socket->socket, bytes_of, bytes);
     if (!row)
         return -ENOPROTOOPT;
+    if (level == SOL_SOCKET)
+        value = value < 0 || value > row->high / 2 ? row->high : 2 * value;
     if (value == -1 && row->standard)
         value = row->standard;
     if (row->high == 1) {

@@ -111,7 +111,8 @@ int inet_hold(struct binding_tree *tree, struct binding *binding, const struct i
 bool inet_is_local(uint32_t address);
 bool inet_is_multicast(uint32_t address);
 
-/* An option that is a field of the socket's structure. */
+/* An option that is a field of the socket's structure. Those of SOL_SOCKET are room: twice the value, as on
+ * Linux, for its own overhead. */
 struct inet_option {
     uint8_t level, option;
     uint8_t bytes;     /* of the field; 0: the end of a table */
@@ -131,10 +132,6 @@ int inet_option_set(struct inet_socket *socket, const struct inet_option *table,
                     const void *value, uint32_t bytes);
 int inet_option_get(struct inet_socket *socket, uint32_t peer, const struct inet_option *table, int level,
                     int option, void *value, uint32_t *bytes);
-
-/* Returns the room for a value of SO_RCVBUF or SO_SNDBUF: twice as much, as on Linux, for its own overhead.
- */
-uint32_t inet_option_room(int32_t value, uint32_t low, uint32_t high);
 
 /* Returns an option's value as a number: of one byte or of four. inet_option_answer writes one. */
 int32_t inet_option_value(const void *value, uint32_t bytes);

@@ -123,6 +123,8 @@ static int multicast_interface_set(struct datagram_socket *socket, const void *v
     sizeof(((struct datagram_socket *)NULL)->name), false, offsetof(struct datagram_socket, name)
 
 static const struct inet_option options[] = {
+    { SOL_SOCKET, SO_RCVBUF, sizeof(uint32_t), true, offsetof(struct datagram_socket, socket.receive_room),
+      DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX, 0 },
     { LEVEL_IP, IP_MULTICAST_TTL, FIELD(multicast_ttl), 0, 255, 1 },
     { LEVEL_IP, IP_MULTICAST_LOOP, FIELD(multicast_loop), 0, 1, 0 },
     { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0 }, /* only for reading */
@@ -136,7 +138,6 @@ _Static_assert(offsetof(struct datagram_socket, changes) == offsetof(struct inet
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct datagram_socket *socket = file->object;
-    int32_t number = inet_option_value(value, bytes);
 
     if (level == LEVEL_IP && option == IP_MULTICAST_IF)
         return multicast_interface_set(socket, value, bytes);
@@ -144,10 +145,6 @@ int datagram_option_set(struct file *file, int level, int option, const void *va
         return membership_change(socket, option, value, bytes);
     if ((level == LEVEL_RAW || option == IP_HDRINCL) && !datagram_is_raw(socket))
         return -ENOPROTOOPT;
-    if (level == SOL_SOCKET && option == SO_RCVBUF) {
-        socket->socket.receive_room = inet_option_room(number, DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX);
-        return 0;
-    }
     return inet_option_set((struct inet_socket *)socket, options, level, option, value, bytes);
 }
 

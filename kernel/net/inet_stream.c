@@ -267,10 +267,14 @@ void inet_stream_say(struct file *file, const char *line, size_t bytes, bool end
 
 /* ---- Options ---- */
 
-#define FIELD(name)   sizeof(((struct stream *)NULL)->tcp.name), false, offsetof(struct stream, tcp.name)
+#define FIELD(name) sizeof(((struct stream *)NULL)->tcp.name), false, offsetof(struct stream, tcp.name)
+#define ROOM(name) \
+    sizeof(uint32_t), true, offsetof(struct stream, socket.name), STREAM_ROOM_MIN, STREAM_ROOM_MAX
 #define BOUNDED(name) sizeof(((struct stream *)NULL)->tcp.name), true, offsetof(struct stream, tcp.name)
 
 static const struct inet_option options[] = {
+    { SOL_SOCKET, SO_RCVBUF, ROOM(receive_room), 0 },
+    { SOL_SOCKET, SO_SNDBUF, ROOM(send_room), 0 },
     { LEVEL_TCP, OPTION_NODELAY, FIELD(no_delay), 0, 1, 0 },
     { LEVEL_TCP, OPTION_CORK, FIELD(corked), 0, 1, 0 },
     { LEVEL_TCP, OPTION_KEEPIDLE, FIELD(keep_idle_s), 1, 32767, 0 },
@@ -279,6 +283,7 @@ static const struct inet_option options[] = {
     { LEVEL_TCP, OPTION_SYNCNT, FIELD(syn_count), 1, 127, 0 },
     { LEVEL_TCP, OPTION_LINGER2, BOUNDED(linger_s), -1, 120, 0 },
     { LEVEL_TCP, OPTION_WINDOW_CLAMP, BOUNDED(window_clamp), WINDOW_MIN, INT32_MAX, 0 },
+    { LEVEL_TCP, OPTION_DEFER_ACCEPT, FIELD(defer_s), 0, 0, 0 }, /* only for reading */
     { LEVEL_TCP, OPTION_QUICKACK, FIELD(acknowledges_at_once), 0, 1, 0 },
     { LEVEL_TCP, OPTION_USER_TIMEOUT, FIELD(user_timeout_ms), 0, INT32_MAX, 0 },
     { LEVEL_TCP, OPTION_FASTOPEN, FIELD(fast_queued), 0, INT32_MAX, 0 },
@@ -323,18 +328,11 @@ static int tcp_option_set(struct stream *stream, int option, const void *value, 
 static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct stream *stream = file->object;
-    int32_t number = inet_option_value(value, bytes);
-    int error = 0;
 
     NETWORK_GUARD();
-    if (level == LEVEL_TCP)
-        error = tcp_option_set(stream, option, value, bytes);
-    else if (level == SOL_SOCKET && option == SO_RCVBUF)
-        stream->socket.receive_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
-    else if (level == SOL_SOCKET && option == SO_SNDBUF)
-        stream->socket.send_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
-    else
-        error = inet_option_set((struct inet_socket *)stream, options, level, option, value, bytes);
+    int error = level == LEVEL_TCP
+                    ? tcp_option_set(stream, option, value, bytes)
+                    : inet_option_set((struct inet_socket *)stream, options, level, option, value, bytes);
     stream_configure(stream); /* also for what the caller has set */
     return error;
 }
@@ -380,8 +378,6 @@ static int tcp_option_get(struct stream *stream, int option, void *value, uint32
             return inet_option_answer(value, bytes, pcb->mss);
         return inet_option_answer(value, bytes,
                                   stream->tcp.segment_max ? (int32_t)stream->tcp.segment_max : UNSEGMENTED);
-    case OPTION_DEFER_ACCEPT:
-        return inet_option_answer(value, bytes, stream->tcp.defer_s);
     case OPTION_INFO:
         return info_get(stream, value, bytes);
     case OPTION_CONGESTION:

@@ -421,38 +421,21 @@ static int pcb_connect(struct stream *stream)
     return error == ERR_OK ? 0 : -ENOMEM;
 }
 
-static int addresses_choose(struct stream *stream)
-{
-    struct connection *connection = &stream->connection;
-    int error = 0;
-
-    const uint32_t source = interface_source(connection->ends.remote_address);
-
-    if (!source)
-        return -ENETUNREACH;
-    connection->ends.local_address = connection->port.address ? connection->port.address : source;
-    connection->ends.local_port = connection->port.port;
-    if (!connection->ends.local_port)
-        error = connection_port_choose(connection);
-    if (error)
-        return error;
-    return connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
-}
-
 int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 {
     struct connection *connection = &stream->connection;
+    const uint32_t source = interface_source(address), own = connection->port.address;
 
-    connection->ends.remote_address = address;
-    connection->ends.remote_port = port;
+    connection->ends = (struct connection_ends){ own ? own : source, address, connection->port.port, port };
     connection->window = window_of(stream);
     stream->error = 0;
-    int error = addresses_choose(stream);
-    if (!error) {
-        error = pcb_connect(stream);
-        if (error)
-            connection_peer_clear(connection);
-    }
+    if (!source)
+        return -ENETUNREACH;
+    if ((!connection->port.port && connection_port_choose(connection)) || connection_peer_set(connection))
+        return -EADDRNOTAVAIL;
+    int error = pcb_connect(stream);
+    if (error)
+        connection_peer_clear(connection);
     return error;
 }
 
@@ -482,15 +465,18 @@ static struct tcp_pcb *listener_pcb(const struct connection *connection)
     return listening;
 }
 
-static int listen_begin(struct stream *stream)
+int stream_listen(struct stream *stream, unsigned backlog)
 {
     struct connection *connection = &stream->connection;
-    int error = connection->port.is_held ? 0 : binding_hold(&tcp_bindings, &connection->port);
 
-    if (!error)
-        error = binding_open(&tcp_bindings, &connection->port);
-    if (error)
-        return error;
+    NETWORK_GUARD();
+    stream_attempt_clear(stream);
+    stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
+    if (stream->state != STREAM_CLOSED)
+        return stream->state == STREAM_LISTENING ? 0 : -EINVAL;
+    if ((!connection->port.is_held && binding_hold(&tcp_bindings, &connection->port)) ||
+        binding_open(&tcp_bindings, &connection->port))
+        return -EADDRINUSE;
     connection_enter(connection);
     connection->pcb = listener_pcb(connection);
     if (connection->pcb) {
@@ -498,20 +484,9 @@ static int listen_begin(struct stream *stream)
         stream_pcb_configure(stream);
     } else {
         connection->port.open = false;
-        error = -ENOMEM;
     }
     connection_leave(connection);
-    return error;
-}
-
-int stream_listen(struct stream *stream, unsigned backlog)
-{
-    NETWORK_GUARD();
-    stream_attempt_clear(stream);
-    stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
-    if (stream->state == STREAM_CLOSED)
-        return listen_begin(stream);
-    return stream->state == STREAM_LISTENING ? 0 : -EINVAL;
+    return connection->pcb ? 0 : -ENOMEM;
 }
 
 struct stream *stream_accept(struct stream *listener)
