@@ -110,9 +110,7 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
 
 int binding_open(struct binding_tree *tree, struct binding *binding)
 {
-    binding->open = true;
-    if (is_taken(tree, binding))
-        binding->open = false;
+    binding->open = !is_taken(tree, binding);
     return binding->open ? 0 : -EADDRINUSE;
 }
 

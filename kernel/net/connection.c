@@ -208,17 +208,6 @@ void connection_owe(struct connection *connection)
     owed_last = connection;
 }
 
-static struct connection *owed_take(void)
-{
-    struct connection *connection = owed;
-
-    if (connection) {
-        __atomic_store_n(&owed, connection->owed_next, __ATOMIC_RELAXED);
-        connection->is_owed = false;
-    }
-    return connection;
-}
-
 /* Sends an acknowledgement. tcp_output sends none if Nagle's rule holds data back [RFC 896]: two ends that
  * both have a short segment would wait for each other. If there is no memory for it, it is lost, as on any
  * network. */
@@ -278,12 +267,15 @@ void connection_address_lost(uint32_t address)
 
 void connection_work_one(void)
 {
-    struct connection *connection = owed_take();
+    struct connection *connection = owed;
 
-    if (!connection && loss.goes_on)
-        loss_work_one();
-    if (!connection)
+    if (!connection) {
+        if (loss.goes_on)
+            loss_work_one();
         return;
+    }
+    __atomic_store_n(&owed, connection->owed_next, __ATOMIC_RELAXED);
+    connection->is_owed = false;
     if (!connection->pcb) {
         stream_pcb_lost(stream_of(connection));
         return;

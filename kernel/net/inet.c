@@ -21,9 +21,9 @@ int inet_configure(const struct command_line *line, struct message *why)
 {
     const char *value = command_line_option(line, "raw_sockets");
 
-    if (value && strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
-        return message_set(why, -EINVAL, "raw_sockets=%s: it can be on or off", value);
     raw_is_allowed = value && strcmp(value, "on") == 0;
+    if (value && !raw_is_allowed && strcmp(value, "off") != 0)
+        return message_set(why, -EINVAL, "raw_sockets=%s: it can be on or off", value);
     return 0;
 }
 

@@ -67,23 +67,19 @@ static int datagram_bind(struct file *file, const struct socket_address *name)
     return is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
 }
 
-static int disconnect(struct datagram_socket *socket)
-{
-    NETWORK_GUARD();
-    socket->connected = false;
-    socket->binding.open = true;
-    socket->remote_address = socket->remote_port = 0;
-    return 0;
-}
-
 static int datagram_connect(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = file->object;
     uint32_t address;
     uint16_t port;
 
-    if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC)
-        return disconnect(socket);
+    if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC) {
+        NETWORK_GUARD();
+        socket->connected = false;
+        socket->binding.open = true;
+        socket->remote_address = socket->remote_port = 0;
+        return 0;
+    }
     int error = inet_address_read(name, &address, &port);
     if (error)
         return error;
@@ -344,13 +340,6 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
     return datagram;
 }
 
-static void datagram_put(struct datagram *datagram)
-{
-    NETWORK_GUARD();
-    if (--datagram->users == 0 && datagram->taken)
-        network_free(datagram);
-}
-
 static void describe(const struct datagram_socket *socket, const struct datagram *datagram,
                      struct socket_message *message)
 {
@@ -410,7 +399,9 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
     if (!datagram)
         return error;
     int64_t result = datagram_copy(socket, datagram, message);
-    datagram_put(datagram);
+    NETWORK_GUARD();
+    if (--datagram->users == 0 && datagram->taken)
+        network_free(datagram);
     return result;
 }
 

@@ -300,15 +300,6 @@ struct ninep_request ninep_request_on(enum ninep_type type, uint32_t fid, uint8_
     return request;
 }
 
-static void size_set(struct ninep_request *request)
-{
-    uint32_t size = request->message.used + request->data_bytes;
-    uint16_t tag = request->message.bytes[4] == NINEP_VERSION ? NINEP_NO_TAG : request->tag;
-
-    memcpy(request->message.bytes, &size, sizeof(size));
-    memcpy(request->message.bytes + 5, &tag, sizeof(tag));
-}
-
 static bool is_greeting(const struct ninep_request *request)
 {
     return request->message.bytes[4] == NINEP_VERSION || request->message.bytes[4] == NINEP_ATTACH;
@@ -327,7 +318,10 @@ static bool enqueue(struct ninep_session *session, struct ninep_request *request
     session->tags[tag] = request;
     request->tag = size_16(tag);
     request->is_queued = true;
-    size_set(request);
+    const uint32_t size = request->message.used + request->data_bytes;
+    const uint16_t sent = request->message.bytes[4] == NINEP_VERSION ? NINEP_NO_TAG : request->tag;
+    memcpy(request->message.bytes, &size, sizeof(size));
+    memcpy(request->message.bytes + 5, &sent, sizeof(sent));
     list_append(&session->queue, &request->link);
     return true;
 }
