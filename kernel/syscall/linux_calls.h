@@ -8,6 +8,7 @@
 
 #include "fs/linux_files.h"
 #include "lib/linux_abi.h"
+#include "time/clock_page.h"
 #include "time/timespec.h"
 
 /* Files */
@@ -205,6 +206,11 @@ struct linux_timeval {
     int64_t seconds, microseconds;
 };
 
+static inline struct linux_timespec timespec_of(uint64_t ns)
+{
+    return (struct linux_timespec){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
+}
+
 static inline struct linux_timeval timeval_of(uint64_t ns)
 {
     return (struct linux_timeval){ (int64_t)(ns / 1000 / US_PER_S), (int64_t)(ns / 1000 % US_PER_S) };
@@ -231,8 +237,9 @@ struct linux_itimerspec {
     struct linux_timespec interval, value;
 };
 
+/* Writes a timer's setting to the program as a struct itimerspec. -EFAULT. sys_timer.c */
 struct timer_setting;
-struct linux_itimerspec itimerspec_of(const struct timer_setting *setting); /* sys_timer.c */
+int setting_write(uint64_t buffer, const struct timer_setting *setting);
 
 /* Signals */
 #define SIG_BLOCK   0

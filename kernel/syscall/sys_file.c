@@ -141,14 +141,6 @@ FREQUENT long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
     return restartable(SYSCALL_NUMBER_write, part_transfer(descriptor, buffer, bytes, NULL, true));
 }
 
-/* Refuses to copy between files, unless the first is not open. */
-long sys_sendfile(uint64_t descriptor)
-{
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
-    return file ? -EINVAL : -EBADF;
-}
-
 /* ---- Seeking ---- */
 
 enum { SEEK_FROM_START, SEEK_FROM_HERE, SEEK_FROM_END, SEEK_TO_DATA, SEEK_TO_HOLE };

@@ -143,7 +143,7 @@ static long open_mount_link(const struct file *file, struct mount_call *to)
 /* Gives an open file a name (AT_EMPTY_PATH). */
 static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t address)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct path path;
 
     if (!file)

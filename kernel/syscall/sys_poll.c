@@ -51,7 +51,7 @@ unsigned file_scan(struct file *file, struct scan *scan, uint64_t *activity)
 /* Returns the readiness of a descriptor's file (enum file_ready), or -EBADF. For scans. */
 static int readiness_of(uint64_t descriptor, struct scan *scan)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     uint64_t activity;
 
     return file ? (int)file_scan(file, scan, &activity) : -EBADF;

@@ -168,7 +168,7 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t usage)
 /* Answers a wait for the process that a descriptor stands for, which is no child. */
 static int descriptor_wait(uint64_t descriptor)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
 
     return file && pidfd_process(file) ? -ECHILD : -EBADF;
 }
