@@ -59,10 +59,12 @@ static void block_give(struct message_queue *queue, struct block *block)
     queue->free_count++;
 }
 
-/* Gives a message's blocks back. */
+/* Gives a message's blocks back, and takes it out of the count. */
 static void message_free(struct message_queue *queue, struct queued *message)
 {
     SPIN_GUARD(&queue->object.lock);
+    queue->object.status.messages.count--;
+    queue->object.status.messages.bytes -= message->bytes;
     for (struct block *block = message->rest, *next; block; block = next) {
         next = block->next;
         block_give(queue, block);
@@ -118,16 +120,18 @@ static int message_copy(struct queued *message, uint64_t address, uint64_t bytes
 /* Takes the blocks and the room for a message. -EIDRM, -EAGAIN if the queue is full, -ENOMEM. */
 static int message_reserve(struct message_queue *queue, uint64_t bytes, struct queued **out)
 {
+    struct linux_msqid_ds *status = &queue->object.status.messages;
+
     for (int error = 0;;) {
         spin_lock(&queue->object.lock);
         if (queue->object.removed)
             error = -EIDRM;
-        else if (queue->count >= queue->count_max || queue->bytes + bytes > queue->bytes_max)
+        else if (status->count >= queue->count_max || status->bytes + bytes > status->bytes_max)
             error = -EAGAIN;
         *out = error ? NULL : blocks_take(queue, bytes);
         if (*out) {
-            queue->count++;
-            queue->bytes += bytes;
+            status->count++;
+            status->bytes += bytes;
         }
         spin_unlock(&queue->object.lock);
         if (!error && !*out)
@@ -135,13 +139,6 @@ static int message_reserve(struct message_queue *queue, uint64_t bytes, struct q
         if (error || *out)
             return error;
     }
-}
-
-/* Takes a message out of the count. The caller holds the queue's lock. */
-static void message_uncount(struct message_queue *queue, const struct queued *message)
-{
-    queue->count--;
-    queue->bytes -= message->bytes;
 }
 
 static void message_commit(struct message_queue *queue, struct queued *message)
@@ -155,8 +152,8 @@ static void message_commit(struct message_queue *queue, struct queued *message)
             if (!next && other->type < message->type)
                 next = &other->link;
     list_insert(&queue->messages, &message->link, next);
-    queue->sent_s = ipc_now_s();
-    queue->last_sender = (uint32_t)arch_process()->pid;
+    queue->object.status.messages.sent_s = ipc_now_s();
+    queue->object.status.messages.last_sender = (uint32_t)arch_process()->pid;
 }
 
 int queue_send(struct message_queue *queue, int64_t type, uint64_t address, uint64_t bytes, bool waits,
@@ -172,14 +169,10 @@ int queue_send(struct message_queue *queue, int64_t type, uint64_t address, uint
         return error;
     message->type = type;
     error = message_copy(message, address, bytes, false);
-    if (error) {
-        spin_lock(&queue->object.lock);
-        message_uncount(queue, message);
-        spin_unlock(&queue->object.lock);
+    if (error)
         message_free(queue, message);
-    } else {
+    else
         message_commit(queue, message);
-    }
     ipc_notify(&queue->object);
     return error;
 }
@@ -217,9 +210,8 @@ static int message_take(struct message_queue *queue, int64_t type, uint64_t byte
     if (message->bytes > bytes && !(flags & MSG_NOERROR))
         return -E2BIG;
     list_remove(&queue->messages, &message->link);
-    message_uncount(queue, message);
-    queue->received_s = ipc_now_s();
-    queue->last_receiver = (uint32_t)arch_process()->pid;
+    queue->object.status.messages.received_s = ipc_now_s();
+    queue->object.status.messages.last_receiver = (uint32_t)arch_process()->pid;
     *out = message;
     return 0;
 }
@@ -249,15 +241,9 @@ long queue_receive(struct message_queue *queue, int64_t *type, uint64_t address,
 
 /* ---- System V's ---- */
 
-static int queue_create(uint64_t size, struct ipc_object **out)
+static int queue_begin(struct ipc_object *object)
 {
-    struct message_queue *queue = ipc_allocate(&ipc_messages, sizeof(*queue));
-
-    (void)size; /* is 0 */
-    if (!queue)
-        return -ENOMEM;
-    queue->count_max = queue->bytes_max = QUEUE_BYTES_MAX;
-    *out = &queue->object;
+    object->status.messages.bytes_max = queue_of(object)->count_max = QUEUE_BYTES_MAX;
     return 0;
 }
 
@@ -267,23 +253,8 @@ static int queue_set(struct ipc_object *object, const union linux_ipc_status *st
 
     if (bytes_max > QUEUE_BYTES_MAX)
         return -EPERM;
-    queue_of(object)->bytes_max = queue_of(object)->count_max = bytes_max;
+    object->status.messages.bytes_max = queue_of(object)->count_max = bytes_max;
     return 0;
-}
-
-static void queue_status(struct ipc_object *object, union linux_ipc_status *status)
-{
-    const struct message_queue *queue = queue_of(object);
-    struct linux_msqid_ds *to = &status->messages;
-
-    to->sent_s = queue->sent_s;
-    to->received_s = queue->received_s;
-    to->changed_s = object->changed_s;
-    to->bytes = queue->bytes;
-    to->count = queue->count;
-    to->bytes_max = queue->bytes_max;
-    to->last_sender = queue->last_sender;
-    to->last_receiver = queue->last_receiver;
 }
 
 static unsigned queue_info(const struct ipc_table *table, bool in_use, union linux_ipc_info *info)
@@ -299,10 +270,11 @@ static unsigned queue_info(const struct ipc_table *table, bool in_use, union lin
 static struct ipc_table table;
 
 const struct ipc_class ipc_messages = { .table = &table,
+                                        .bytes = sizeof(struct message_queue),
                                         .stat_command = MSG_STAT,
                                         .status_bytes = sizeof(struct linux_msqid_ds),
-                                        .create = queue_create,
-                                        .status = queue_status,
+                                        .changed_at = offsetof(union linux_ipc_status, messages.changed_s),
+                                        .begin = queue_begin,
                                         .set = queue_set,
                                         .info = queue_info,
                                         .remove = ipc_remove,

@@ -23,6 +23,11 @@ int64_t ipc_now_s(void)
     return (int64_t)(clock_wall_ns(NULL) / NS_PER_S);
 }
 
+void ipc_change_record(struct ipc_object *object)
+{
+    *(int64_t *)((char *)&object->status + object->class->changed_at) = ipc_now_s();
+}
+
 /* ---- Life ---- */
 
 void *ipc_allocate(const struct ipc_class *class, uint64_t bytes)
@@ -37,9 +42,6 @@ void *ipc_allocate(const struct ipc_class *class, uint64_t bytes)
     object->class = class;
     object->references = 1;
     object->id = -1;
-    object->user = process_credentials.uid;
-    object->group = process_credentials.gid;
-    object->changed_s = ipc_now_s();
     object->memory_bytes = page_up(bytes);
     object->payer = process;
     event_audience_add(&object->audience, object);
@@ -107,7 +109,7 @@ static struct ipc_object *key_find(const struct ipc_table *table, uint32_t key)
 }
 
 /* Lists a new object. The caller holds the table's lock. */
-static long object_list(struct ipc_table *table, struct ipc_object *object, uint32_t key, uint32_t flags)
+static long object_list(struct ipc_table *table, struct ipc_object *object, uint32_t key)
 {
     unsigned slot = 0;
 
@@ -116,8 +118,9 @@ static long object_list(struct ipc_table *table, struct ipc_object *object, uint
     table->slots[slot] = object_get(object);
     table->count++;
     table->size += object->size;
-    object->id = (int32_t)(table->sequence % SEQUENCES << SLOT_BITS | slot);
-    object->mode = flags & 0777;
+    object->status.permissions.sequence = table->sequence % SEQUENCES;
+    object->id = (int32_t)(object->status.permissions.sequence << SLOT_BITS | slot);
+    object->status.permissions.key = (int32_t)key;
     object->node.key = key;
     if (key != IPC_PRIVATE)
         avl_insert(&table->keys, &object->node, NULL);
@@ -138,22 +141,31 @@ static long find_or_list(const struct ipc_class *class, uint32_t key, uint64_t s
         return -ENOENT;
     if (class->table->count == IPC_OBJECTS_MAX)
         return -ENOSPC;
-    return made ? object_list(class->table, made, key, flags) : -EAGAIN;
+    return made ? object_list(class->table, made, key) : -EAGAIN;
 }
 
 long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags)
 {
-    IPC_REFERENCE made = NULL;
     long result = size > class->size_max ? -EINVAL : find_or_list(class, key, size, flags, NULL);
 
     if (result != -EAGAIN)
         return result;
-    result = class->create(size, &made);
-    if (made)
-        made->size = size;
+    if (size < class->size_min)
+        return -EINVAL;
+    IPC_REFERENCE made = ipc_allocate(class, class->bytes + size * class->element_bytes);
+    if (!made)
+        return -ENOMEM;
+    made->size = size;
+    made->status.permissions = (struct linux_ipc_perm){ .user = process_credentials.uid,
+                                                        .group = process_credentials.gid,
+                                                        .creator = process_credentials.uid,
+                                                        .creator_group = process_credentials.gid,
+                                                        .mode = flags & 0777 };
+    ipc_change_record(made);
+    result = class->begin(made);
     if (!result)
         result = find_or_list(class, key, size, flags, made);
-    if (made && made->id < 0)
+    if (made->id < 0)
         class->remove(made);
     return result;
 }
@@ -162,7 +174,7 @@ static void key_end(struct ipc_object *object)
 {
     if (object->node.key != IPC_PRIVATE)
         avl_remove(&object->class->table->keys, &object->node, NULL);
-    object->node.key = IPC_PRIVATE;
+    object->node.key = object->status.permissions.key = IPC_PRIVATE;
 }
 
 void ipc_key_end(struct ipc_object *object)
@@ -217,6 +229,7 @@ static long info_write(const struct ipc_class *class, bool in_use, uint64_t addr
 
 static int status_set(struct ipc_object *object, uint64_t address)
 {
+    struct linux_ipc_perm *permissions = &object->status.permissions;
     union linux_ipc_status status;
 
     if (user_read(&status, address, object->class->status_bytes))
@@ -227,30 +240,25 @@ static int status_set(struct ipc_object *object, uint64_t address)
         error = object->class->set(object, &status);
     if (error)
         return error;
-    object->user = status.permissions.user;
-    object->group = status.permissions.group;
-    object->mode = (object->mode & ~0777U) | (status.permissions.mode & 0777);
-    object->changed_s = ipc_now_s();
+    permissions->user = status.permissions.user;
+    permissions->group = status.permissions.group;
+    permissions->mode = (permissions->mode & ~0777U) | (status.permissions.mode & 0777);
+    ipc_change_record(object);
     return 0;
 }
 
 static int status_get(struct ipc_object *object, union linux_ipc_status *status)
 {
     SPIN_GUARD(&object->lock);
-    status->permissions = (struct linux_ipc_perm){ .key = (int32_t)object->node.key,
-                                                   .user = object->user,
-                                                   .group = object->group,
-                                                   .creator = process_credentials.uid,
-                                                   .creator_group = process_credentials.gid,
-                                                   .mode = object->mode,
-                                                   .sequence = (uint32_t)object->id >> SLOT_BITS };
-    object->class->status(object, status);
+    if (object->class->status)
+        object->class->status(object);
+    *status = object->status;
     return object->removed ? -EIDRM : 0;
 }
 
 static long status_write(struct ipc_object *object, uint64_t address, bool by_slot)
 {
-    union linux_ipc_status status = { .segment = { .unused = { 0 } } };
+    union linux_ipc_status status;
     int error = status_get(object, &status);
 
     if (!error && user_write(address, &status, object->class->status_bytes))
