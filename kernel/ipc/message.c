@@ -21,34 +21,32 @@ struct block {
 /* The first block of a message. */
 struct queued {
     struct list_link link;
-    struct block *rest;
+    struct block *data; /* the others, with its bytes */
     int64_t type;
     uint64_t bytes;
-    char first[BLOCK_BYTES - sizeof(struct list_link) - 3 * sizeof(uint64_t)];
 };
 
-_Static_assert(sizeof(struct block) == BLOCK_BYTES && sizeof(struct queued) == BLOCK_BYTES, "they are alike");
+_Static_assert(sizeof(struct queued) <= sizeof(struct block), "a message begins in a block");
 
 /* ---- Blocks ---- */
 
 /* Takes the blocks for a message; NULL if there are too few. The caller holds the queue's lock. */
 static struct queued *blocks_take(struct message_queue *queue, uint64_t bytes)
 {
-    uint64_t first = sizeof(((struct queued *)NULL)->first), unit = sizeof(((struct block *)NULL)->bytes);
-    uint64_t rest = bytes > first ? (bytes - first + unit - 1) / unit : 0;
+    uint64_t unit = sizeof(queue->free->bytes), count = (bytes + unit - 1) / unit;
     struct block *head = queue->free, *last = head;
 
-    if (queue->free_count < rest + 1)
+    if (queue->free_count < count + 1)
         return NULL;
-    for (uint64_t i = 0; i < rest; i++)
+    for (uint64_t i = 0; i < count; i++)
         last = last->next;
     queue->free = last->next;
-    queue->free_count -= rest + 1;
+    queue->free_count -= count + 1;
     last->next = NULL;
 
-    struct block *others = head->next;
+    struct block *data = head->next;
     struct queued *message = (void *)head;
-    *message = (struct queued){ .rest = others, .bytes = bytes };
+    *message = (struct queued){ .data = data, .bytes = bytes };
     return message;
 }
 
@@ -65,7 +63,7 @@ static void message_free(struct message_queue *queue, struct queued *message)
     SPIN_GUARD(&queue->object.lock);
     queue->object.status.messages.count--;
     queue->object.status.messages.bytes -= message->bytes;
-    for (struct block *block = message->rest, *next; block; block = next) {
+    for (struct block *block = message->data, *next; block; block = next) {
         next = block->next;
         block_give(queue, block);
     }
@@ -99,20 +97,15 @@ void queue_end(struct ipc_object *object)
 /* Copies a message between its blocks and the program. -EFAULT. */
 static int message_copy(struct queued *message, uint64_t address, uint64_t bytes, bool to_program)
 {
-    uint64_t part = smaller(bytes, sizeof(message->first));
-    struct block *block = message->rest;
-    char *at = message->first;
+    for (struct block *block = message->data; bytes > 0; block = block->next) {
+        uint64_t part = smaller(bytes, sizeof(block->bytes));
 
-    while (!(to_program ? user_write(address, at, part) : user_read(at, address, part))) {
+        if (to_program ? user_write(address, block->bytes, part) : user_read(block->bytes, address, part))
+            return -EFAULT;
         address += part;
         bytes -= part;
-        if (bytes == 0)
-            return 0;
-        at = block->bytes;
-        part = smaller(bytes, sizeof(block->bytes));
-        block = block->next;
     }
-    return -EFAULT;
+    return 0;
 }
 
 /* ---- Sending ---- */

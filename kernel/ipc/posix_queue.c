@@ -335,15 +335,15 @@ long posix_queue_attributes(struct file *file, uint64_t to, uint64_t from)
     if (!queue)
         return -EBADF;
     spin_lock(&file->lock);
-    now = (struct linux_mq_attr){ .flags = file->flags & O_NONBLOCK };
+    now = (struct linux_mq_attr){
+        .flags = file->flags & O_NONBLOCK,
+        .messages_max = (int64_t)queue->count_max,
+        .bytes_max = (int64_t)queue->message_bytes_max,
+        .messages = (int64_t)__atomic_load_n(&queue->object.status.messages.count, __ATOMIC_RELAXED),
+    };
     if (to)
         file->flags = (file->flags & ~(unsigned)O_NONBLOCK) | (unsigned)set.flags;
     spin_unlock(&file->lock);
-    spin_lock(&queue->object.lock);
-    now.messages_max = (int64_t)queue->count_max;
-    now.bytes_max = (int64_t)queue->message_bytes_max;
-    now.messages = (int64_t)queue->object.status.messages.count;
-    spin_unlock(&queue->object.lock);
     return from && user_write(from, &now, sizeof(now)) ? -EFAULT : 0;
 }
 

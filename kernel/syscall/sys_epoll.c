@@ -77,17 +77,14 @@ long sys_epoll_create1(uint64_t flags)
     if ((uint32_t)flags & ~(uint32_t)O_CLOEXEC)
         return -EINVAL;
     FILE_REFERENCE file = NULL;
-    int error = files_allocate(process, &file, 1);
+    uint64_t memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
+    int error = memory == PAGE_POOL_NONE ? -ENOMEM : file_make(&epoll_operations, O_RDWR, &file);
+    if (error && memory != PAGE_POOL_NONE)
+        page_pool_free(process->vm.pages, memory, EPOLL_MEMORY);
     if (error)
         return error;
-    uint64_t memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
-    if (memory == PAGE_POOL_NONE)
-        return -ENOMEM;
     file->object = arch_physical(memory);
     arch_zero(file->object, EPOLL_MEMORY);
-    file->operations = &epoll_operations;
-    file->flags = O_RDWR;
-    file->mode = 0600;
     return file_install(process, file, 0, flags & O_CLOEXEC);
 }
 
