@@ -108,40 +108,38 @@ static struct ipc_object *key_find(const struct ipc_table *table, uint32_t key)
     return object && object->node.key == key ? object : NULL;
 }
 
-/* Lists a new object. The caller holds the table's lock. */
-static long object_list(struct ipc_table *table, struct ipc_object *object, uint32_t key)
-{
-    unsigned slot = 0;
-
-    while (table->slots[slot])
-        slot++;
-    table->slots[slot] = object_get(object);
-    table->count++;
-    table->size += object->size;
-    object->status.permissions.sequence = table->sequence % SEQUENCES;
-    object->id = (int32_t)(object->status.permissions.sequence << SLOT_BITS | slot);
-    object->status.permissions.key = (int32_t)key;
-    object->node.key = key;
-    if (key != IPC_PRIVATE)
-        avl_insert(&table->keys, &object->node, NULL);
-    return object->id;
-}
-
 /* Finds the object with a key, or lists `made`. -EAGAIN: one has to be made. */
 static long find_or_list(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags,
                          struct ipc_object *made)
 {
-    SPIN_GUARD(&class->table->lock);
-    const struct ipc_object *found = key_find(class->table, key);
+    struct ipc_table *table = class->table;
+    unsigned slot = 0;
+
+    SPIN_GUARD(&table->lock);
+    const struct ipc_object *found = key_find(table, key);
     if (found && (flags & IPC_CREAT) && (flags & IPC_EXCL))
         return -EEXIST;
     if (found)
         return size > found->size ? -EINVAL : found->id;
     if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
         return -ENOENT;
-    if (class->table->count == IPC_OBJECTS_MAX)
+    if (table->count == IPC_OBJECTS_MAX)
         return -ENOSPC;
-    return made ? object_list(class->table, made, key) : -EAGAIN;
+    if (!made)
+        return -EAGAIN;
+
+    while (table->slots[slot])
+        slot++;
+    table->slots[slot] = object_get(made);
+    table->count++;
+    table->size += made->size;
+    made->status.permissions.sequence = table->sequence % SEQUENCES;
+    made->status.permissions.key = (int32_t)key;
+    made->id = (int32_t)(made->status.permissions.sequence << SLOT_BITS | slot);
+    made->node.key = key;
+    if (key != IPC_PRIVATE)
+        avl_insert(&table->keys, &made->node, NULL);
+    return made->id;
 }
 
 long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags)
@@ -247,20 +245,14 @@ static int status_set(struct ipc_object *object, uint64_t address)
     return 0;
 }
 
-static int status_get(struct ipc_object *object, union linux_ipc_status *status)
-{
-    SPIN_GUARD(&object->lock);
-    if (object->class->status)
-        object->class->status(object);
-    *status = object->status;
-    return object->removed ? -EIDRM : 0;
-}
-
 static long status_write(struct ipc_object *object, uint64_t address, bool by_slot)
 {
-    union linux_ipc_status status;
-    int error = status_get(object, &status);
-
+    spin_lock(&object->lock);
+    if (object->class->status)
+        object->class->status(object);
+    const union linux_ipc_status status = object->status;
+    int error = object->removed ? -EIDRM : 0;
+    spin_unlock(&object->lock);
     if (!error && user_write(address, &status, object->class->status_bytes))
         error = -EFAULT;
     return !error && by_slot ? object->id : error;

@@ -97,19 +97,6 @@ long sys_pidfd_open(uint64_t pid, uint64_t flags)
 
 /* ---- Changes of files ---- */
 
-long sys_inotify_init1(uint64_t flags)
-{
-    return flags_known(flags) ? inotify_create((unsigned)flags) : -EINVAL;
-}
-
-static long mount_refuse(void)
-{
-    process_report(REFUSAL_WATCH,
-                   ": inotify_add_watch on a mount is not supported, as the server's files change "
-                   "without this node's calls (EOPNOTSUPP); list the directory from time to time");
-    return -EOPNOTSUPP;
-}
-
 long sys_inotify_add_watch(uint64_t descriptor, uint64_t address, uint64_t mask)
 {
     const uint32_t events = (uint32_t)mask, known = 0xf700efff; /* bits that mean anything */
@@ -124,9 +111,13 @@ long sys_inotify_add_watch(uint64_t descriptor, uint64_t address, uint64_t mask)
     if (!result)
         result = path_look_up(&path, events & WATCH_NO_FOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW, true);
     while (path_leads(&path, &result))
-        if (result == TREE_LEFT)
-            result = mount_refuse();
-        else
+        if (result == TREE_LEFT) {
+            process_report(REFUSAL_WATCH,
+                           ": inotify_add_watch on a mount is not supported, as the server's files change "
+                           "without this node's calls (EOPNOTSUPP); list the directory from time to time");
+            result = -EOPNOTSUPP;
+        } else {
             result = path.found.inode ? inotify_watch(file, path.found.inode, events) : -ENOENT;
+        }
     return path_end(&path, result);
 }
