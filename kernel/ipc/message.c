@@ -30,26 +30,6 @@ _Static_assert(sizeof(struct queued) <= sizeof(struct block), "a message begins 
 
 /* ---- Blocks ---- */
 
-/* Takes the blocks for a message; NULL if there are too few. The caller holds the queue's lock. */
-static struct queued *blocks_take(struct message_queue *queue, uint64_t bytes)
-{
-    uint64_t unit = sizeof(queue->free->bytes), count = (bytes + unit - 1) / unit;
-    struct block *head = queue->free, *last = head;
-
-    if (queue->free_count < count + 1)
-        return NULL;
-    for (uint64_t i = 0; i < count; i++)
-        last = last->next;
-    queue->free = last->next;
-    queue->free_count -= count + 1;
-    last->next = NULL;
-
-    struct block *data = head->next;
-    struct queued *message = (void *)head;
-    *message = (struct queued){ .data = data, .bytes = bytes };
-    return message;
-}
-
 static void block_give(struct message_queue *queue, struct block *block)
 {
     block->next = queue->free;
@@ -110,28 +90,33 @@ static int message_copy(struct queued *message, uint64_t address, uint64_t bytes
 
 /* ---- Sending ---- */
 
-/* Takes the blocks and the room for a message. -EIDRM, -EAGAIN if the queue is full, -ENOMEM. */
+/* Takes the blocks and the room for a message. -EIDRM, -EAGAIN if the queue is full, -ENOMEM if it has too
+ * few free blocks. */
 static int message_reserve(struct message_queue *queue, uint64_t bytes, struct queued **out)
 {
     struct linux_msqid_ds *status = &queue->object.status.messages;
+    uint64_t unit = sizeof(queue->free->bytes), count = (bytes + unit - 1) / unit;
 
-    for (int error = 0;;) {
-        spin_lock(&queue->object.lock);
-        if (queue->object.removed)
-            error = -EIDRM;
-        else if (status->count >= queue->count_max || status->bytes + bytes > status->bytes_max)
-            error = -EAGAIN;
-        *out = error ? NULL : blocks_take(queue, bytes);
-        if (*out) {
-            status->count++;
-            status->bytes += bytes;
-        }
-        spin_unlock(&queue->object.lock);
-        if (!error && !*out)
-            error = page_add(queue);
-        if (error || *out)
-            return error;
-    }
+    SPIN_GUARD(&queue->object.lock);
+    struct block *head = queue->free, *last = head;
+    if (queue->object.removed)
+        return -EIDRM;
+    if (status->count >= queue->count_max || status->bytes + bytes > status->bytes_max)
+        return -EAGAIN;
+    if (queue->free_count < count + 1)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < count; i++)
+        last = last->next;
+    queue->free = last->next;
+    queue->free_count -= count + 1;
+    last->next = NULL;
+    status->count++;
+    status->bytes += bytes;
+
+    struct block *data = head->next;
+    *out = (void *)head;
+    **out = (struct queued){ .data = data, .bytes = bytes };
+    return 0;
 }
 
 static void message_commit(struct message_queue *queue, struct queued *message)
@@ -155,11 +140,14 @@ int queue_send(struct message_queue *queue, int64_t type, uint64_t address, uint
     struct queued *message;
     int error;
 
-    while ((error = message_reserve(queue, bytes, &message)) == -EAGAIN && waits)
-        if ((error = ipc_wait(&queue->object, deadline)) != 0)
-            break;
-    if (error)
-        return error;
+    while ((error = message_reserve(queue, bytes, &message)) != 0) {
+        if (error == -ENOMEM)
+            error = page_add(queue);
+        else if (error == -EAGAIN && waits)
+            error = ipc_wait(&queue->object, deadline);
+        if (error)
+            return error;
+    }
     message->type = type;
     error = message_copy(message, address, bytes, false);
     if (error)
