@@ -79,7 +79,7 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 {
     struct process *process = arch_process();
-    FILE_REFERENCE file = file_get(process, from);
+    FILE_REFERENCE file = file_of(from);
 
     to = (uint32_t)to;
     if (!file)
@@ -113,7 +113,7 @@ static long flags_set(struct file *file, uint64_t flags)
 long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument)
 {
     struct process *process = arch_process();
-    FILE_REFERENCE file = file_get(process, descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
 
     if (!file)
         return -EBADF;
@@ -221,10 +221,13 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
     return result < 0 ? result : user_write(argument, &bytes, sizeof(bytes));
 }
 
-long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument)
+long descriptor_ioctl(uint64_t descriptor, uint32_t request, uint64_t argument)
 {
+    FILE_REFERENCE file = file_of(descriptor);
     int32_t on;
 
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
     switch (request) {
     case FIOCLEX:
     case FIONCLEX:

@@ -409,7 +409,7 @@ long sys_chdir(uint64_t address)
 
 long sys_fchdir(uint64_t descriptor)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct tree *tree = arch_process()->tree;
 
     if (!file)
@@ -445,7 +445,7 @@ static long link_read(const struct tree *tree, const struct path_lookup *found, 
  * would. */
 static int open_link_find(struct path *path, uint64_t descriptor)
 {
-    *path = (struct path){ .tree = arch_process()->tree, .file = file_get(arch_process(), descriptor) };
+    *path = (struct path){ .tree = arch_process()->tree, .file = file_of(descriptor) };
     path->text = path_buffer(0);
     if (!path->file || !path->text)
         return path->file ? -ENOMEM : -EBADF;

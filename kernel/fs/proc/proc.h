@@ -12,7 +12,7 @@
 /* Adds them to the tree, when all CPUs run. -ENOMEM with `why`. */
 int proc_add(struct tree *tree, struct message *why);
 /* Upper bound of what proc_add, and what adds /dev, /etc and net/, add to the tree. */
-#define PROC_ENTRIES_MAX 320
+#define PROC_ENTRIES_MAX 280
 
 /* ---- For the files of this folder ---- */
 
