@@ -28,7 +28,8 @@ architecture lacks it). The node carries a call out, unless its row says otherwi
 * *refused*: answers `ENOSYS`; the message gives the reason.
 * *probed*: answers `ENOSYS` without a message.
 
-A bad pointer answers `EFAULT`.
+A bad pointer answers `EFAULT`. LMDB's, libuv's and hwloc's own tests, and those of Go's library, run here as
+on Linux; [the differences](../tests/suites/differences) have their reasons.
 
 ## Memory
 
