@@ -65,10 +65,9 @@ void arch_system_calls_log(bool on)
     has_logged_entry = on;
 }
 
-void crosscall(const struct cpu_mask *mask, void (*function)(void *context), void *context)
+void crosscall_all(void (*function)(void *context))
 {
-    (void)mask;
-    function(context);
+    function(NULL);
 }
 
 void crosscall_serve(void)
