@@ -17,6 +17,7 @@ from conftest import APPS, ROOT, Run, expect_exit
 from test_nettick import HEARS, MAC
 from test_nettick_commands import Commander, conduct
 from wire import Wire
+from witness import TRAP_STUB_BYTES
 
 import qemu
 from lab.formats import klog
@@ -36,7 +37,7 @@ BEFORE_NS, AFTER_NS = 1_000, 2_000
 OTHERS_MAX = 300
 BEATS = 100
 #: The stub of the vector by which a beat is passed on (0xf4).
-BEAT_STUB = "trap_stub_244"
+BEAT_VECTOR = 244
 #: FTQ begins so soon after the program does.
 START_NS = 200_000_000
 #: On this machine, between two; slower machines see more beats in the same time of the node's.
@@ -132,7 +133,8 @@ def test_a_beat_costs_each_other_cpu_less_than_300_instructions(tacet: Run, tmp_
     plugin = ("-plugin", f"{ROOT / 'build/visits.so'},out={out}")
     options = HEARS.replace("ranks=1", "ranks=4")
     conduct(tacet, script, "wait.musl", cpus=4, options=options, cards=plugin, qemu="newest")
-    stub = Symbols(qemu.KERNEL).find(BEAT_STUB).address
+    first = Symbols(qemu.KERNEL).find("trap_stubs_start").address
+    stub = first + BEAT_VECTOR * TRAP_STUB_BYTES
     visits = re.findall(r"^cpu (\d+) entry (\w+) visits (\d+) minimum (\d+) ", out.read_text(), re.M)
     beats = {int(cpu): (int(count), int(least)) for cpu, at, count, least in visits if int(at, 16) == stub}
     # CPU 0 has the card; others that stand still take several beats as one. A beat that moves the clock of

@@ -16,6 +16,7 @@ from conftest import ROOT, Run
 from test_nettick import CARDS, MAC
 from test_nettick_commands import EINVAL, Commander, conduct
 from test_nettick_ftq import PLUGIN_QEMU
+from witness import TRAP_STUB_BYTES
 
 import qemu
 from lab.formats import klog
@@ -36,7 +37,7 @@ from tests.beat_frames import (
 from tests.making import made
 
 EBUSY = 16
-DEVICE_STUB = "trap_stub_243"
+DEVICE_VECTOR = 243
 #: A log has eight pages after FILLING beats, each of which is two events at least; they are sent TIMES times.
 FILLING, TIMES = 200, 60
 PAGES_MIN, PAGES_COST_MAX = 10_000, 130_000
@@ -161,7 +162,8 @@ def test_eight_pages_cost_the_cpu_that_sends_them_less_than_130000_instructions(
 
     plugin = ("-plugin", f"{ROOT / 'build/visits.so'},out={out}")
     conduct(tacet, script, "wait.musl", cards=plugin, qemu="newest")
-    stub = Symbols(qemu.KERNEL).find(DEVICE_STUB).address
+    first = Symbols(qemu.KERNEL).find("trap_stubs_start").address
+    stub = first + DEVICE_VECTOR * TRAP_STUB_BYTES
     visits = re.findall(r"^cpu 0 entry (\w+) visits (\d+) minimum \d+ median (\d+) ", out.read_text(), re.M)
     sent = [(int(count), int(median)) for at, count, median in visits if int(at, 16) == stub]
     assert len(sent) == 1 and sent[0][0] >= FILLING + TIMES, visits

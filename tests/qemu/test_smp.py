@@ -250,7 +250,7 @@ def test_a_wrong_number_of_ranks_is_refused_with_the_right_ones(value: str, tace
 
 
 def test_an_unknown_prefix_is_refused(tacet: Run) -> None:
-    expect_stop(tacet("status.musl", cpus=2, options="prefix=host"), r"prefix=host: .* prefix=rank")
+    expect_stop(tacet("status.musl", cpus=2, options="prefix=host"), r"prefix=host: .* none, rank")
 
 
 #: CPUs for whose ranks the smallest machine has too little memory.
