@@ -10,6 +10,7 @@
 #include "fs/etc.h"
 #include "fs/text_file.h"
 #include "lib/errno.h"
+#include "lib/format.h"
 #include "lib/kstring.h"
 #include "lib/version.h"
 #include "process/process.h"
@@ -36,39 +37,67 @@ static const char *const files[][2] = {
 
 /* ---- The job's user, whose numbers are those of the job that opens the file ---- */
 
-static void passwd_text(struct file *file)
+static void passwd_describe(struct text_sink *sink)
 {
     const struct credentials *who = &process_credentials;
 
-    text_add(file, "root:x:0:0:root:" HOME ":/bin/sh\n");
+    sink_print(sink, "root:x:0:0:root:" HOME ":/bin/sh\n");
     if (who->uid)
-        text_add(file, "user:x:%u:%u:user:" HOME ":/bin/sh\n", who->uid, who->gid);
+        sink_print(sink, "user:x:%u:%u:user:" HOME ":/bin/sh\n", who->uid, who->gid);
 }
 
-static void group_text(struct file *file)
+static void group_describe(struct text_sink *sink)
 {
     const struct credentials *who = &process_credentials;
 
-    text_add(file, "root:x:0:\n");
+    sink_print(sink, "root:x:0:\n");
     if (who->gid)
-        text_add(file, "user:x:%u:\n", who->gid);
+        sink_print(sink, "user:x:%u:\n", who->gid);
     for (unsigned i = 0; i < who->group_count; i++)
         if (who->groups[i] && who->groups[i] != who->gid)
-            text_add(file, "group%u:x:%u:\n", who->groups[i], who->groups[i]);
+            sink_print(sink, "group%u:x:%u:\n", who->groups[i], who->groups[i]);
 }
 
-static int passwd_open(struct file *file)
+static struct user_file {
+    const char *path;
+    void (*describe)(struct text_sink *sink);
+    struct inode *inode; /* NULL: an archive has the file */
+} user_files[] = { { "/etc/passwd", passwd_describe, NULL }, { "/etc/group", group_describe, NULL } };
+
+#define USER_FILES (sizeof(user_files) / sizeof(user_files[0]))
+
+static void user_file_make(struct file *file)
 {
-    return text_bind(file, &text_operations, passwd_text);
+    ((const struct user_file *)file->inode->data)->describe(&file->text.sink);
 }
 
-static int group_open(struct file *file)
+static int user_file_open(struct file *file)
 {
-    return text_bind(file, &text_operations, group_text);
+    return text_bind(file, &text_operations, user_file_make);
 }
 
-static const struct inode_operations passwd_operations = { .open = passwd_open },
-                                     group_operations = { .open = group_open };
+static const struct inode_operations user_file_operations = { .open = user_file_open };
+
+struct counter {
+    struct text_sink sink;
+    uint64_t bytes;
+};
+
+static void count(struct text_sink *sink, const char *line)
+{
+    ((struct counter *)sink)->bytes += strlen(line);
+}
+
+void etc_user_changed(void)
+{
+    for (unsigned i = 0; i < USER_FILES; i++) {
+        struct counter counter = { { count }, 0 };
+
+        user_files[i].describe(&counter.sink);
+        if (user_files[i].inode)
+            user_files[i].inode->bytes = counter.bytes;
+    }
+}
 
 /* ---- Adding the files ---- */
 
@@ -80,16 +109,16 @@ static bool is_there(const struct tree *tree, const char *path)
 }
 
 /* Adds a file that is made when it is opened, unless an archive has it. */
-static int made_file_add(struct tree *tree, const char *path, const struct inode_operations *operations,
-                         struct message *why)
+static int user_file_add(struct tree *tree, struct user_file *file, struct message *why)
 {
-    if (is_there(tree, path))
+    file->inode = NULL;
+    if (is_there(tree, file->path))
         return 0;
-    struct inode *inode = tree_add(tree, path, S_IFREG | 0644, NULL, 0, why);
-    if (!inode)
+    file->inode = tree_add(tree, file->path, S_IFREG | 0644, file, 0, why);
+    if (!file->inode)
         return -ENOMEM;
-    inode->device = 1; /* not a file with bytes */
-    inode->operations = operations;
+    file->inode->device = 1; /* not a file with bytes */
+    file->inode->operations = &user_file_operations;
     return 0;
 }
 
@@ -102,14 +131,15 @@ int etc_file_add(struct tree *tree, const char *path, const char *text, struct m
 int etc_add(struct tree *tree, struct message *why)
 {
     static const char mounts[] = "/proc/self/mounts";
-    int error = made_file_add(tree, "/etc/passwd", &passwd_operations, why);
+    int error = 0;
 
-    if (!error)
-        error = made_file_add(tree, "/etc/group", &group_operations, why);
+    for (unsigned i = 0; i < USER_FILES && !error; i++)
+        error = user_file_add(tree, &user_files[i], why);
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]) && !error; i++)
         error = etc_file_add(tree, files[i][0], files[i][1], why);
     if (!error && !is_there(tree, "/etc/mtab") &&
         !tree_add(tree, "/etc/mtab", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
         error = -ENOMEM;
+    etc_user_changed();
     return error;
 }

@@ -11,6 +11,9 @@
 /* Adds them, when the tree has all that the archives bring. -ENOMEM, -EINVAL with `why`. */
 int etc_add(struct tree *tree, struct message *why);
 
+/* Says that process_credentials have changed, between jobs: the sizes of passwd and group follow. */
+void etc_user_changed(void);
+
 /* Adds one file, with a text that lives as long as the tree, unless there is one. */
 int etc_file_add(struct tree *tree, const char *path, const char *text, struct message *why);
 

@@ -11,6 +11,7 @@
  * what has to be cleared is what the kernel keeps outside of slices and what refers into them: connections
  * and their timers, processes, run queues, the direct map's guard pages, the file tree.
  */
+#include "fs/etc.h"
 #include "init/job_state.h"
 #include "arch.h"
 #include "beat/command.h"
@@ -102,6 +103,7 @@ static void user_take(void)
     process_credentials = *launcher_user();
     job.tree->user = process_credentials.uid;
     job.tree->group = process_credentials.gid;
+    etc_user_changed();
     mounts_user_set(process_credentials.uid);
 }
 

@@ -248,7 +248,9 @@ static long info_write(const struct ipc_class *class, bool in_use, uint64_t addr
 
     while (used > 1 && !__atomic_load_n(&table->slots[used - 1], __ATOMIC_RELAXED))
         used--;
-    return user_write(address, &info, bytes) ? -EFAULT : used ? (long)used - 1 : 0;
+    if (user_write(address, &info, bytes))
+        return -EFAULT;
+    return used ? (long)used - 1 : 0;
 }
 
 static int status_set(struct ipc_object *object, uint64_t address)

@@ -226,13 +226,16 @@ def test_a_user_does_not_fill_the_log(conductor: Conductor) -> None:
 
 
 def test_a_user_who_fills_his_part_of_the_log_hides_nobody_else(conductor: Conductor) -> None:
-    time.sleep(1.1)  # else he may have used up this second's lines before, and asks no more in the next one
     before = len(conductor.log)
+
+    def lines() -> int:
+        return sum("uid 4712" in line for line in conductor.log[before:])
+
+    # Until a second in which the tests before have not used up his lines.
+    waiting.until(lambda: conductor.ask(BOB, "rate 7") and lines() > 0, "a line of his", LIMIT_S)
     words = [*become(BOB), "/usr/bin/python3", "-c", ASKS, str(conductor.socket), *["rate 7"] * 30000]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as spammer:
-        waiting.until(
-            lambda: sum("uid 4712" in line for line in conductor.log[before:]) >= 20, "his lines", LIMIT_S
-        )
+        waiting.until(lambda: lines() >= 20, "his lines", LIMIT_S)
         conductor.ask(ALICE, "rate 8")
         spammer.kill()
     conductor.wait_log(r"uid 4711, pid \d+: rate 8: refused: .*")
