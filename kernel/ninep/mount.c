@@ -621,6 +621,7 @@ int ninep_mount_begin(struct ninep_mount *mount, const char *place, uint32_t add
     session->source = mount->mount.source;
     session->export = mount->export;
     session->timeout_ns = timeout_ns;
+    session->secret = ninep_random();
 
     struct message reason = { "" };
     int error = ninep_session_connect(session, ninep_now_ns() + timeout_ns, &reason);

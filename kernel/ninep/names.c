@@ -7,7 +7,6 @@
 #include "lib/kstring.h"
 
 #define SERIAL_BITS 20 /* the lowest of a key: they differ if the name is the same */
-#define FNV_BASIS   0xcbf29ce484222325ULL
 #define FNV_PRIME   0x100000001b3ULL
 
 static uint64_t hash_add(uint64_t hash, const char *text)
@@ -17,10 +16,11 @@ static uint64_t hash_add(uint64_t hash, const char *text)
     return hash;
 }
 
-/* Returns the first key of a name's files. */
-static uint64_t key_of(const char *text, const char *name)
+/* Returns the first key of a name's files. The hash begins with the session's secret, so that a program
+ * cannot choose names with one hash, of which each search would look at all. */
+static uint64_t key_of(const struct ninep_session *session, const char *text, const char *name)
 {
-    uint64_t hash = hash_add(FNV_BASIS, text);
+    uint64_t hash = hash_add(session->secret, text);
 
     if (name)
         hash = hash_add(hash_add(hash, text[0] ? "/" : ""), name);
@@ -48,7 +48,7 @@ static struct ninep_file *owner(struct avl_node *node)
 /* Returns a file of this name. The caller holds the lock. */
 static struct ninep_file *find(const struct ninep_session *session, const char *text, const char *name)
 {
-    const uint64_t first = key_of(text, name);
+    const uint64_t first = key_of(session, text, name);
     struct ninep_file *file = owner(avl_above(session->files, first));
 
     while (file && file->named.key >> SERIAL_BITS == first >> SERIAL_BITS) {
@@ -62,7 +62,7 @@ static struct ninep_file *find(const struct ninep_session *session, const char *
 static void insert(struct ninep_session *session, struct ninep_file *file)
 {
     const struct avl_node *same;
-    uint64_t key = key_of(file->path, NULL), serial;
+    uint64_t key = key_of(session, file->path, NULL), serial;
 
     do {
         serial = session->serial++ & ((1ULL << SERIAL_BITS) - 1);

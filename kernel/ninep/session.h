@@ -79,6 +79,7 @@ struct ninep_session {
     struct ninep_request *tags[NINEP_TAGS];
     uint64_t fids[NINEP_FIDS / 64];
     struct avl_node *files; /* open files, by name: names.h */
+    uint64_t secret;        /* of the hash of their names */
     uint64_t moves;         /* changes of names so far */
     uint32_t moving;        /* 1 while a thread changes names; without the lock */
     uint32_t serial;

@@ -58,6 +58,11 @@ void ninep_transport_wait(struct ninep_transport *transport, bool write_too, uin
         thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
 }
 
+uint64_t ninep_random(void)
+{
+    return arch_random();
+}
+
 uint64_t ninep_now_ns(void)
 {
     return clock_now_ns();

@@ -32,6 +32,7 @@ int64_t ninep_transport_write(struct ninep_transport *transport, const void *byt
 void ninep_transport_wait(struct ninep_transport *transport, bool write_too, uint64_t deadline_ns);
 
 uint64_t ninep_now_ns(void);
+uint64_t ninep_random(void);
 
 /* A thread that sleeps until another one wakes it, or until the deadline, whatever signals come. */
 struct ninep_sleeper {
