@@ -84,13 +84,18 @@ static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)
            (level > 0 ? PTE_LARGE : 0);
 }
 
-static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
+static uint64_t *entry_make(uint64_t address, int level)
 {
     uint64_t *entry = entry_create(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
 
     if (!entry)
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
-    *entry = kernel_entry(physical, level, bits);
+    return entry;
+}
+
+static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
+{
+    *entry_make(address, level) = kernel_entry(physical, level, bits);
 }
 
 static uint64_t no_execute(void)
@@ -153,8 +158,7 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
     uint64_t *top = arch_physical(root);
     top[level_index(FRAME_WINDOW, LEVEL_ROOT)] = boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)];
     /* The window's tables exist before any program's root copies the upper half. */
-    if (!entry_create(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
-        node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
+    entry_make(DEVICE_WINDOW, 0);
 
     kernel_map_activate();
     is_loaded = true;

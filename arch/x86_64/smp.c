@@ -108,9 +108,7 @@ static uint32_t domain_of(uint32_t apic_id)
 
 unsigned arch_cpus_present(void)
 {
-    unsigned count = acpi.cpu_count; /* at most ACPI_CPUS_MAX */
-
-    return count ? count : 1;
+    return acpi.cpu_count ? acpi.cpu_count : 1; /* at most ACPI_CPUS_MAX */
 }
 
 /* ---- Clocks ---- */

@@ -214,13 +214,14 @@ void crosscall_serve(void) /* a lock that is not free calls it */
     CHECK(!"a lock is held");
 }
 
-void crosscall(const struct cpu_mask *mask, void (*function)(void *context), void *context)
+void crosscall_all(void (*function)(void *context))
 {
     const uint32_t here = arena_cpu;
 
+    function(NULL);
     for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
-        if (arena_cpu != here && cpu_mask_test(mask, arena_cpu))
-            function(context);
+        if (arena_cpu != here)
+            function(NULL);
     arena_cpu = here;
 }
 

@@ -28,6 +28,11 @@ uint32_t *arena_cpu_of_thread(void)
     return &own_cpu;
 }
 
+unsigned arch_cpu_count(void)
+{
+    return CPUS;
+}
+
 void arch_ipi_send(unsigned cpu)
 {
     (void)cpu; /* it polls */
