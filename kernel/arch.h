@@ -81,6 +81,7 @@
  *   call-up: clock_now_ns clock_ticks_at clock_event_register timer_interrupt
  * mm/page_pool.h: memory for tables.
  *   call-up: page_pool_initialise page_pool_allocate page_pool_allocate_zeroed page_pool_free_zeroed
+ *   call-up: page_pool_take
  * smp/crosscall.h: a function run on other CPUs, for TLB shootdowns; what an IPI (arch_ipi_send) calls.
  *   call-up: crosscall crosscall_all crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called

@@ -297,10 +297,5 @@ volatile void *device_at(uint64_t physical)
 /* Allocates from the pool, which lies where the early map reaches: below 4 GiB. */
 void *arch_dma_allocate(uint64_t bytes)
 {
-    uint64_t memory = page_pool_allocate(kernel_pages, page_up(bytes), ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        return NULL;
-    arch_zero(arch_physical(memory), page_up(bytes));
-    return arch_physical(memory);
+    return page_pool_take(kernel_pages, bytes);
 }

@@ -218,12 +218,9 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     struct cpu *cpu = ap_cpu;
 
     if (!cpu || cpu->online) {
-        uint64_t memory = page_pool_allocate(pool, further_bytes(), ARCH_PAGE);
-
-        if (memory == PAGE_POOL_NONE)
+        cpu = page_pool_take(pool, further_bytes());
+        if (!cpu)
             node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
-        cpu = arch_physical(memory);
-        arch_zero(cpu, further_bytes());
         cpu->index = cpu_count;
         cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
         cpu->klog = (struct klog_ring *)((uint64_t)cpu + area_bytes());

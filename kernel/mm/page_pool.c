@@ -226,25 +226,6 @@ uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint
     return *got ? room_allocate(pool, *got, ROOM_PAGE) : PAGE_POOL_NONE;
 }
 
-uint64_t page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes, uint64_t *got)
-{
-    static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE };
-
-    for (unsigned i = arch_huge_pages() ? 0 : 1; i < 2; i++) {
-        if ((address & (sizes[i] - 1)) || bytes < sizes[i])
-            continue;
-
-        uint64_t physical = page_pool_allocate(pool, sizes[i], sizes[i]);
-        if (physical != PAGE_POOL_NONE) {
-            *got = sizes[i];
-            return physical;
-        }
-    }
-
-    uint64_t to_large = ARCH_LARGE_PAGE - (address & (ARCH_LARGE_PAGE - 1));
-    return page_pool_allocate_partial(pool, smaller(bytes, to_large), got);
-}
-
 /* Takes one of the pages that are kept zeroed; PAGE_POOL_NONE if there is none. */
 static uint64_t zeroed_take(struct page_pool *pool)
 {
@@ -265,6 +246,16 @@ uint64_t page_pool_allocate_zeroed(struct page_pool *pool)
     if (page != PAGE_POOL_NONE)
         arch_zero(arch_physical(page), ARCH_PAGE);
     return page;
+}
+
+void *page_pool_take(struct page_pool *pool, uint64_t bytes)
+{
+    uint64_t memory = page_pool_allocate(pool, page_up(bytes), ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+    arch_zero(arch_physical(memory), page_up(bytes));
+    return arch_physical(memory);
 }
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)

@@ -47,6 +47,9 @@ void page_pool_initialise(struct page_pool *pool, const struct memory_range *ext
  * such run. */
 uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
+/* Allocates `bytes`, rounded up to pages, for the kernel itself: zeroed; NULL if there is no such run. */
+void *page_pool_take(struct page_pool *pool, uint64_t bytes);
+
 /* Allocates as page_pool_allocate with the alignment of a page, but if there are no `bytes` contiguous bytes,
  * as many as there are, at least a page; *got is how many. Fails only if there is no free page. */
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);
@@ -54,7 +57,25 @@ uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint
 /* Allocates memory for the beginning of [address, address + bytes) of a program, or of a file: a huge or
  * large page if the address allows it and one is free, else as page_pool_allocate_partial, up to the next
  * address at which a large page may begin. */
-uint64_t page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes, uint64_t *got);
+static inline uint64_t page_pool_allocate_run(struct page_pool *pool, uint64_t address, uint64_t bytes,
+                                              uint64_t *got)
+{
+    static const uint64_t sizes[] = { ARCH_HUGE_PAGE, ARCH_LARGE_PAGE };
+
+    for (unsigned i = arch_huge_pages() ? 0 : 1; i < 2; i++) {
+        if ((address & (sizes[i] - 1)) || bytes < sizes[i])
+            continue;
+
+        uint64_t physical = page_pool_allocate(pool, sizes[i], sizes[i]);
+        if (physical != PAGE_POOL_NONE) {
+            *got = sizes[i];
+            return physical;
+        }
+    }
+
+    uint64_t to_large = ARCH_LARGE_PAGE - (address & (ARCH_LARGE_PAGE - 1));
+    return page_pool_allocate_partial(pool, smaller(bytes, to_large), got);
+}
 
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes);
 
