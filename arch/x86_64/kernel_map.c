@@ -205,12 +205,6 @@ void arch_guard_page_open(uint64_t address, bool is_open)
         tlb_invalidate_page(address);
 }
 
-static void tables_reload(void *unused)
-{
-    (void)unused; /* of a crosscall */
-    kernel_map_activate();
-}
-
 /* Restores the pages. Translations of single pages, which a CPU may still have, are those of the page that
  * comes back. What it has of tables has to go before their memory is used: loading the root drops it. [Intel
  * SDM 3A §4.10.4] */
@@ -228,7 +222,7 @@ void arch_guard_pages_drop(const struct memory_range *range)
             *entry = kernel_entry(at & ~(level_bytes(level) - 1), level, bits);
         at = (at | (level_bytes(level) - 1)) + 1;
     }
-    crosscall_all(tables_reload);
+    crosscall_all(kernel_map_activate);
 }
 
 static uint64_t frame_table_entry(const uint64_t *table)

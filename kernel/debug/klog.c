@@ -83,12 +83,6 @@ void klog_cpu_start(void)
     arch_system_calls_log(classes & 1U << KLOG_CLASS_syscall);
 }
 
-static void system_calls_follow(void *unused)
-{
-    (void)unused; /* of a crosscall */
-    klog_cpu_start();
-}
-
 /* Switches one class. Only that of system calls needs an IPI to the other CPUs: other events check the
  * mask. */
 int klog_switch(const char *text)
@@ -103,7 +97,7 @@ int klog_switch(const char *text)
     mask_update();
     spin_unlock(&lock);
     if (class == KLOG_CLASS_syscall && classes != before)
-        crosscall_all(system_calls_follow);
+        crosscall_all(klog_cpu_start);
     return 0;
 }
 
@@ -132,20 +126,6 @@ static struct klog_event event_read(const struct klog_ring *ring, uint64_t numbe
     if (__atomic_load_n(&ring->written, __ATOMIC_RELAXED) - number > ring->last)
         event = (struct klog_event){ .kind = KLOG_OVERWRITTEN };
     return event;
-}
-
-static struct klog_header header_make(void)
-{
-    return (struct klog_header){
-        .magic = { 'T', 'A', 'C', 'E', 'T', 'L', 'O', 'G' },
-        .version = KLOG_VERSION,
-        .cpu_count = arch_cpu_count(),
-        .kinds = KLOG_KINDS,
-        .event_bytes = sizeof(struct klog_event),
-        .clock_hz = arch_clock_hz(),
-        .boot_ticks = arch_boot_ticks(),
-        .architecture = ARCH_NAME,
-    };
 }
 
 /* Makes what stands before a CPU's events, of which `written` were written. */
@@ -181,7 +161,16 @@ static void window_add(struct window *window, const void *piece, uint64_t count)
 
 static void head_read(struct window *window)
 {
-    const struct klog_header header = header_make();
+    const struct klog_header header = {
+        .magic = { 'T', 'A', 'C', 'E', 'T', 'L', 'O', 'G' },
+        .version = KLOG_VERSION,
+        .cpu_count = arch_cpu_count(),
+        .kinds = KLOG_KINDS,
+        .event_bytes = sizeof(struct klog_event),
+        .clock_hz = arch_clock_hz(),
+        .boot_ticks = arch_boot_ticks(),
+        .architecture = ARCH_NAME,
+    };
 
     window_add(window, &header, sizeof(header));
     window_add(window, kinds, sizeof(kinds));

@@ -65,9 +65,9 @@ void arch_system_calls_log(bool on)
     has_logged_entry = on;
 }
 
-void crosscall_all(void (*function)(void *context))
+void crosscall_all(void (*function)(void))
 {
-    function(NULL);
+    function();
 }
 
 void crosscall_serve(void)
