@@ -89,7 +89,11 @@ int memcmp(const void *left, const void *right, size_t bytes)
 
 size_t strlen(const char *text)
 {
-    return strnlen(text, SIZE_MAX);
+    size_t length = 0;
+
+    while (text[length])
+        length++;
+    return length;
 }
 
 size_t strnlen(const char *text, size_t limit)
