@@ -523,14 +523,15 @@ fuzz-collide: $(KERNEL) $(TEST_BUILD)/collide.glibc
 # tests/making.py builds a missing one when a test needs it; build/test-built/ARCH names those that are up to
 # date.
 TEST_GOALS := kernel apps test-programs
-TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit sim linux qemu10
+TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit sim linux qemu10 \
+	suite-lmdb suite-libuv suite-hwloc
 TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
 TEST_FILES := $(KERNEL) $(BUILD)/planted.elf $(APPS) $(TEST_PROGRAMS) $(CONFORM_SHORT) $(LINUX_KERNEL)
 TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_BUILD)/glibc/libmpi.a $(MPI_BUILD)/include/mpi_functions.h \
 	$(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so $(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
 LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) \
-	$(MPI_LONG_PROGRAMS)
+	$(MPI_LONG_PROGRAMS) suite-go
 LONG_GOALS_ppc64 := mpi-programs
 
 .PHONY: test-build test-build-arch test-long-build test-long-build-arch

@@ -99,6 +99,7 @@ test   python:xdist                                     python3-pytest-xdist
 test   gfortran                                         gfortran
 test   /usr/lib/*/libblas.a                             libblas-dev
 test   cmake                                            cmake
+test   bzip2                                            bzip2
 test   cpio                                             cpio
 test   tclsh                                            tcl
 test   powerpc64le-linux-gnu-g++                        g++-powerpc64le-linux-gnu

@@ -28,7 +28,8 @@ architecture lacks it). The node carries a call out, unless its row says otherwi
 * *refused*: answers `ENOSYS`; the message gives the reason.
 * *probed*: answers `ENOSYS` without a message.
 
-A bad pointer answers `EFAULT`.
+A bad pointer answers `EFAULT`. LMDB's, libuv's and hwloc's own tests, and those of Go's library, run here as
+on Linux; [the differences](../tests/suites/differences) have their reasons.
 
 ## Memory
 
@@ -166,7 +167,7 @@ class Call:
 
 # Macro, name, both numbers, an argument that only some macros have, and the text: adjacent strings, as in C.
 _ROW = re.compile(
-    r"(LOCAL|STUB|CONST|CALL|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),"
+    r"(LOCAL|STUB|CONST|CALL|VALUE|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED)\((\w+), (-?\d+), (-?\d+),"
     r'(?:\s+([^"]*?),)?((?:\s*"[^"]*")+)\)'
 )
 _ALIAS = re.compile(r"(\w+), \((.*)\)")
@@ -187,7 +188,7 @@ def call_of(row: re.Match[str], known: dict[str, Call]) -> Call:
     """The call of a row; an alias has the kind of the call to which it refers."""
     macro, name, x86_64, ppc64, middle, strings = row.groups()
     note = "".join(re.findall(r'"([^"]*)"', strings))
-    disposition = "local" if macro in ("CALL", "ON_FILE", "ON_SOCKET") else macro.lower()
+    disposition = "local" if macro in ("CALL", "VALUE", "ON_FILE", "ON_SOCKET") else macro.lower()
     if macro == "CONST":
         disposition, note = "constant", f"{middle.removeprefix('-')}: {note}"
     elif macro == "ALIAS":

@@ -8,16 +8,13 @@
  * first. The home is where files can be made.
  */
 #include "fs/etc.h"
+#include "fs/text_file.h"
 #include "lib/errno.h"
-#include "lib/format.h"
 #include "lib/kstring.h"
 #include "lib/version.h"
 #include "process/process.h"
 
 #define HOME "/tmp"
-
-static char passwd[128], group[(CREDENTIALS_GROUPS_MAX + 2) * sizeof("group4294967295:x:4294967295:\n")];
-static struct inode *passwd_inode, *group_inode;
 
 static const char *const files[][2] = {
     { "/etc/host.conf", "multi on\n" },
@@ -37,54 +34,82 @@ static const char *const files[][2] = {
       "imaps 993/tcp\npop3s 995/tcp\nnfs 2049/tcp\nnfs 2049/udp\nmysql 3306/tcp\npostgresql 5432/tcp\n" },
 };
 
-void etc_user_write(void)
+/* ---- The job's user, whose numbers are those of the job that opens the file ---- */
+
+static void passwd_text(struct file *file)
 {
     const struct credentials *who = &process_credentials;
-    size_t used = format_text(passwd, sizeof(passwd), "root:x:0:0:root:" HOME ":/bin/sh\n");
 
+    text_add(file, "root:x:0:0:root:" HOME ":/bin/sh\n");
     if (who->uid)
-        format_text(passwd + used, sizeof(passwd) - used, "user:x:%u:%u:user:" HOME ":/bin/sh\n", who->uid,
-                    who->gid);
-    used = format_text(group, sizeof(group), "root:x:0:\n");
-    if (who->gid)
-        used += format_text(group + used, sizeof(group) - used, "user:x:%u:\n", who->gid);
-    for (unsigned i = 0; i < who->group_count; i++)
-        if (who->groups[i] && who->groups[i] != who->gid)
-            used += format_text(group + used, sizeof(group) - used, "group%u:x:%u:\n", who->groups[i],
-                                who->groups[i]);
-    if (passwd_inode)
-        passwd_inode->bytes = strlen(passwd);
-    if (group_inode)
-        group_inode->bytes = strlen(group);
+        text_add(file, "user:x:%u:%u:user:" HOME ":/bin/sh\n", who->uid, who->gid);
 }
 
-int etc_file_add(struct tree *tree, const char *path, const char *text, struct inode **added,
-                 struct message *why)
+static void group_text(struct file *file)
+{
+    const struct credentials *who = &process_credentials;
+
+    text_add(file, "root:x:0:\n");
+    if (who->gid)
+        text_add(file, "user:x:%u:\n", who->gid);
+    for (unsigned i = 0; i < who->group_count; i++)
+        if (who->groups[i] && who->groups[i] != who->gid)
+            text_add(file, "group%u:x:%u:\n", who->groups[i], who->groups[i]);
+}
+
+static int passwd_open(struct file *file)
+{
+    return text_bind(file, &text_operations, passwd_text);
+}
+
+static int group_open(struct file *file)
+{
+    return text_bind(file, &text_operations, group_text);
+}
+
+static const struct inode_operations passwd_operations = { .open = passwd_open },
+                                     group_operations = { .open = group_open };
+
+/* ---- Adding the files ---- */
+
+static bool is_there(const struct tree *tree, const char *path)
 {
     struct path_lookup found;
-    struct inode *inode = NULL;
-    const bool is_there = tree_find(tree, tree->root, path, TREE_FOLLOW, &found) == 0;
 
-    if (!is_there)
-        inode = tree_add(tree, path, S_IFREG | 0644, text, strlen(text), why);
-    if (added)
-        *added = inode;
-    return is_there || inode ? 0 : -EINVAL;
+    return tree_find(tree, tree->root, path, TREE_FOLLOW, &found) == 0;
+}
+
+/* Adds a file that is made when it is opened, unless an archive has it. */
+static int made_file_add(struct tree *tree, const char *path, const struct inode_operations *operations,
+                         struct message *why)
+{
+    if (is_there(tree, path))
+        return 0;
+    struct inode *inode = tree_add(tree, path, S_IFREG | 0644, NULL, 0, why);
+    if (!inode)
+        return -ENOMEM;
+    inode->device = 1; /* not a file with bytes */
+    inode->operations = operations;
+    return 0;
+}
+
+int etc_file_add(struct tree *tree, const char *path, const char *text, struct message *why)
+{
+    return is_there(tree, path) || tree_add(tree, path, S_IFREG | 0644, text, strlen(text), why) ? 0
+                                                                                                 : -EINVAL;
 }
 
 int etc_add(struct tree *tree, struct message *why)
 {
     static const char mounts[] = "/proc/self/mounts";
-    struct path_lookup found;
-    int error = etc_file_add(tree, "/etc/passwd", passwd, &passwd_inode, why);
+    int error = made_file_add(tree, "/etc/passwd", &passwd_operations, why);
 
     if (!error)
-        error = etc_file_add(tree, "/etc/group", group, &group_inode, why);
+        error = made_file_add(tree, "/etc/group", &group_operations, why);
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]) && !error; i++)
-        error = etc_file_add(tree, files[i][0], files[i][1], NULL, why);
-    if (!error && tree_find(tree, tree->root, "/etc/mtab", TREE_FOLLOW, &found) &&
+        error = etc_file_add(tree, files[i][0], files[i][1], why);
+    if (!error && !is_there(tree, "/etc/mtab") &&
         !tree_add(tree, "/etc/mtab", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
         error = -ENOMEM;
-    etc_user_write();
     return error;
 }

@@ -12,50 +12,32 @@
 
 #define VALUE_MAX (UINT64_MAX - 1)
 
-/* Reads or writes the counter once, without waiting. A read returns the counter, or 1 from a semaphore, in
- * *value and subtracts it; a write adds *value. Returns -EAGAIN if there is nothing to read, or no room for
- * *value. */
-static int64_t value_move(struct file *file, uint64_t *value, bool write)
+/* Reads or writes the counter once, without waiting, and notifies the threads that wait for it. A read
+ * returns the counter, or 1 from a semaphore, in *value and subtracts it; a write adds *value. Returns
+ * -EAGAIN if there is nothing to read, or no room for *value. */
+static int value_move(struct file *file, uint64_t *value, bool write)
 {
     uint64_t *counter = &file->event.value;
 
-    SPIN_GUARD(&file->lock);
-    if (write ? *value > VALUE_MAX - *counter : *counter == 0)
-        return -EAGAIN;
-    if (!write)
-        *value = file->event.is_semaphore ? 1 : *counter;
-    *counter = write ? *counter + *value : *counter - *value;
-    file->changes++;
-    return 0;
-}
-
-/* Repeats value_move until it succeeds, waiting unless O_NONBLOCK is set; then notifies the threads that wait
- * for the counter. -EAGAIN, -EINTR. */
-static int64_t value_change(struct file *file, uint64_t *value, bool write)
-{
-    int64_t error;
-
-    while ((error = value_move(file, value, write)) != 0) {
-        if (!(file->flags & O_NONBLOCK))
-            error = event_wait(event_of(file), WAIT_FOREVER);
-        if (error)
-            return error;
+    spin_lock(&file->lock);
+    bool moves = write ? *value <= VALUE_MAX - *counter : *counter > 0;
+    if (moves) {
+        if (!write)
+            *value = file->event.is_semaphore ? 1 : *counter;
+        *counter += write ? *value : -*value;
+        file->changes++;
     }
-    event_notify(file->process, event_of(file));
-    return 0;
+    spin_unlock(&file->lock);
+    if (moves)
+        event_notify(file->process, event_of(file));
+    return moves ? 0 : -EAGAIN;
 }
 
-static int64_t eventfd_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int64_t eventfd_take(struct file *file, void *value, uint64_t bytes)
 {
-    uint64_t value;
+    int error = bytes < sizeof(uint64_t) ? -EINVAL : value_move(file, value, false);
 
-    (void)offset;
-    if (bytes < sizeof(value))
-        return -EINVAL;
-    int64_t error = value_change(file, &value, false);
-    if (error)
-        return error;
-    return user_write(buffer, &value, sizeof(value)) ? -EFAULT : (int64_t)sizeof(value);
+    return error ? error : (int64_t)sizeof(uint64_t);
 }
 
 static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -69,8 +51,13 @@ static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes,
         return -EFAULT;
     if (value > VALUE_MAX)
         return -EINVAL;
-    int64_t error = value_change(file, &value, true);
-    return error ? error : (int64_t)sizeof(value);
+    while (value_move(file, &value, true)) {
+        int error = file_wait(file);
+
+        if (error)
+            return error;
+    }
+    return (int64_t)sizeof(value);
 }
 
 static unsigned eventfd_ready(struct file *file)
@@ -81,18 +68,22 @@ static unsigned eventfd_ready(struct file *file)
     return (value > 0 ? READY_IN : 0) | (value < VALUE_MAX ? READY_OUT : 0);
 }
 
-static const struct file_operations eventfd_operations = { .read = eventfd_read,
+static const struct file_operations eventfd_operations = { .read = file_read_value,
+                                                           .take = eventfd_take,
                                                            .write = eventfd_write,
                                                            .ready = eventfd_ready,
                                                            .activity = file_changes,
                                                            .name = "anon_inode:[eventfd]",
                                                            .waits = true };
 
-void eventfd_initialise(struct file *file, uint32_t value, unsigned flags)
+long eventfd_create(uint32_t value, unsigned flags)
 {
-    file->operations = &eventfd_operations;
+    FILE_REFERENCE file;
+    int error = file_make(&eventfd_operations, O_RDWR | flags, &file);
+
+    if (error)
+        return error;
     file->event.value = value;
     file->event.is_semaphore = flags & EFD_SEMAPHORE;
-    file->flags = O_RDWR | (flags & O_NONBLOCK);
-    file->mode = 0600;
+    return file_install(file->process, file, 0, flags & O_CLOEXEC);
 }

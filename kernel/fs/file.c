@@ -288,12 +288,13 @@ static struct file *row_take(struct file_table *table)
     return file;
 }
 
-/* Makes one open file, as files_allocate. */
+/* Makes one open file, as files_allocate; *out is NULL on errors. */
 static int file_create(struct process *process, struct file **out)
 {
     struct file_table *table = process->files;
     struct file *file;
 
+    *out = NULL;
     while (!(file = row_take(table))) {
         if (__atomic_load_n(&table->file_count, __ATOMIC_RELAXED) >= FILES_MAX)
             return -ENFILE;
@@ -307,10 +308,12 @@ static int file_create(struct process *process, struct file **out)
             (uint64_t)process->rank << 40 | __atomic_add_fetch(&table->last_serial, 1, __ATOMIC_RELAXED),
     };
     const int number = file->reserved = number_reserve(process, 0);
-    if (number < 0)
+    if (number < 0) {
         file_put(file);
+        return number;
+    }
     *out = file;
-    return number < 0 ? number : 0;
+    return 0;
 }
 
 int files_allocate(struct process *process, struct file **files, unsigned count)
@@ -397,6 +400,38 @@ int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset
         moved = vector->parts ? user_vector_next(vector) : 0;
     } while (moved > 0);
     return total ? total : moved;
+}
+
+int file_wait(struct file *file)
+{
+    const struct file_operations *operations = file->operations;
+
+    if (file->flags & O_NONBLOCK)
+        return -EAGAIN;
+    return event_wait(file_events(file),
+                      operations->deadline ? operations->deadline(file, false) : WAIT_FOREVER);
+}
+
+int64_t file_read_records(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    uint64_t record[RECORD_BYTES_MAX / sizeof(uint64_t)], done = 0;
+    int64_t taken;
+
+    (void)offset;
+    do {
+        taken = file->operations->take(file, record, bytes - done);
+        if (taken == -EAGAIN && !done)
+            taken = file_wait(file);
+        else if (taken > 0 && user_write(buffer + done, record, (uint64_t)taken))
+            taken = -EFAULT;
+        done += taken > 0 ? (uint64_t)taken : 0;
+    } while (taken >= 0 && (!done || done < bytes));
+    return done ? (int64_t)done : taken;
+}
+
+int64_t file_read_value(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+{
+    return file_read_records(file, buffer, smaller(bytes, sizeof(uint64_t)), offset);
 }
 
 unsigned file_ready(struct file *file)

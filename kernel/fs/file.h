@@ -34,16 +34,21 @@ enum file_ready {
 struct file_operations {
     int64_t (*read)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
     int64_t (*write)(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
-    /* Replaces these two in streams, whose reads and writes with several parts are one operation. */
+    /* For file_read_records: takes the oldest record out, if it has at most `bytes`. Returns its bytes;
+     * -EAGAIN if there is none; -EINVAL. */
+    int64_t (*take)(struct file *file, void *record, uint64_t bytes);
+    /* Replaces read and write in streams, whose reads and writes with several parts are one operation. */
     int64_t (*move)(struct file *file, struct user_vector *vector, bool write);
     /* The same at an offset (NULL: the file's own), for files that wait for another node's answer. */
     int64_t (*move_at)(struct file *file, struct user_vector *vector, const uint64_t *offset, bool write);
     uint64_t (*size)(const struct file *file); /* NULL: not seekable; with `waits` perhaps a negative error */
     unsigned (*ready)(struct file *file);      /* of enum file_ready; NULL: always ready */
     uint64_t (*activity)(struct file *file);   /* differs after each change that may make it ready; or NULL */
-    uint64_t (*deadline)(struct file *file);   /* when it becomes ready without a thread (clock.h); or NULL */
-    void (*release)(struct file *file);        /* after the last reference */
-    const char *name;                          /* of a file without an inode, for /proc/self/fd */
+    /* Returns when it becomes ready without a thread (clock.h); WAIT_FOREVER with `is_polled`, if it is
+     * ready. Or NULL. */
+    uint64_t (*deadline)(struct file *file, bool is_polled);
+    void (*release)(struct file *file);          /* after the last reference */
+    const char *name;                            /* of a file without an inode, for /proc/self/fd */
     uint64_t (*events)(const struct file *file); /* kinds that may make it ready; NULL: event_of(file) */
     bool waits;   /* read and write may wait: they run without the file's lock, and check O_NONBLOCK */
     bool travels; /* with `waits`: other processes may get it, too (SCM_RIGHTS), since it wakes their
@@ -181,6 +186,15 @@ int file_close(struct process *process, uint64_t descriptor);
 int64_t file_move(struct file *file, struct user_vector *vector, uint64_t offset, bool write);
 int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *offset);
 
+/* Waits until a file may be ready; -EAGAIN if O_NONBLOCK is set, -EINTR. */
+int file_wait(struct file *file);
+
+/* The `read` of files with `take`: takes as many records as there are and fit, and waits for the first; or
+ * (file_read_value) one record of eight bytes. */
+#define RECORD_BYTES_MAX 272
+int64_t file_read_records(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
+int64_t file_read_value(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset);
+
 /* Closes all descriptors, at the end of a process. */
 void files_close(struct process *process);
 
@@ -260,19 +274,17 @@ int file_bytes_limit(uint64_t offset, uint64_t *bytes);
 
 /* ---- Others ---- */
 
-/* Makes `file`, new from file_allocate, an event counter between the threads of a process, eventfd(2). Of
- * `flags`, O_NONBLOCK and EFD_SEMAPHORE count. eventfd.c */
-void eventfd_initialise(struct file *file, uint32_t value, unsigned flags);
-
 /* Makes an open file without an inode of the caller's process; of `flags`, the access and O_NONBLOCK count.
- * *out is a FILE_REFERENCE of the caller in any case. Errors: as files_allocate. */
+ * Errors: as files_allocate; *out is NULL then, so that it may be a FILE_REFERENCE. */
 int file_make(const struct file_operations *operations, unsigned flags, struct file **out);
 
 /* Returns file->changes: an `activity` for files that count them. */
 uint64_t file_changes(struct file *file);
 
-/* Makes a timer that is read, timerfd_create(2), signals that are read, signalfd(2), or a process,
- * pidfd_open(2), an open file. Returns a descriptor. timerfd.c, signalfd.c, pidfd.c */
+/* Makes an event counter between the threads of a process, eventfd(2), a timer that is read,
+ * timerfd_create(2), signals that are read, signalfd(2), or a process, pidfd_open(2), an open file. Returns a
+ * descriptor. eventfd.c, timerfd.c, signalfd.c, pidfd.c */
+long eventfd_create(uint32_t value, unsigned flags);
 long timerfd_create(bool is_wall, unsigned flags);
 long signalfd_create(uint64_t set, unsigned flags);
 long pidfd_create(struct process *process, unsigned flags);

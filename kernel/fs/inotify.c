@@ -24,8 +24,10 @@ struct unit {
 };
 
 #define EVENT_UNITS_MAX (1 + (TREE_NAME_MAX + 1) / sizeof(struct unit))
-#define QUEUE_BYTES     (64 * 1024)
-#define QUEUE_UNITS     ((QUEUE_BYTES - 128) / sizeof(struct unit))
+_Static_assert(EVENT_UNITS_MAX * sizeof(struct unit) <= RECORD_BYTES_MAX, "an event is a record");
+
+#define QUEUE_BYTES (64 * 1024)
+#define QUEUE_UNITS ((QUEUE_BYTES - 128) / sizeof(struct unit))
 
 struct inotify {
     struct watch_set watches; /* the tree's lock guards them */
@@ -104,9 +106,11 @@ static void watch_notify(const struct watch *watch, const struct tree_event *hap
 
 /* ---- Reading ---- */
 
-/* Takes the oldest event out, if it has at most `bytes`. Returns its bytes, -EAGAIN, -EINVAL. */
-static int64_t take(struct inotify *queue, struct unit *event, uint64_t bytes)
+static int64_t inotify_take(struct file *file, void *record, uint64_t bytes)
 {
+    struct inotify *queue = file->object;
+    struct unit *event = record;
+
     SPIN_GUARD(&queue->lock);
     if (queue->head == queue->tail)
         return -EAGAIN;
@@ -118,28 +122,6 @@ static int64_t take(struct inotify *queue, struct unit *event, uint64_t bytes)
     if (event->what == TREE_OVERFLOW)
         queue->overflown = false;
     return (int64_t)(units * sizeof(*event));
-}
-
-/* Takes as many events as there are and fit. Waits for the first. */
-static int64_t inotify_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    struct unit event[EVENT_UNITS_MAX];
-    int64_t done = 0, taken;
-
-    (void)offset;
-    for (;;) {
-        taken = take(file->object, event, bytes - (uint64_t)done);
-        if (taken == -EAGAIN && !done && !(file->flags & O_NONBLOCK)) {
-            taken = event_wait(event_of(file), WAIT_FOREVER);
-            if (!taken)
-                continue;
-        }
-        if (taken > 0 && user_write(buffer + (uint64_t)done, event, (uint64_t)taken))
-            taken = -EFAULT;
-        if (taken < 0)
-            return done ? done : taken;
-        done += taken;
-    }
 }
 
 /* ---- As a file ---- */
@@ -162,7 +144,8 @@ static void inotify_release(struct file *file)
     page_pool_free(file->process->vm.pages, arch_physical_of(queue), page_up(sizeof(*queue)));
 }
 
-static const struct file_operations inotify_operations = { .read = inotify_read,
+static const struct file_operations inotify_operations = { .read = file_read_records,
+                                                           .take = inotify_take,
                                                            .ready = inotify_ready,
                                                            .activity = file_changes,
                                                            .release = inotify_release,

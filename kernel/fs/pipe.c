@@ -36,25 +36,12 @@ void caller_signal(int signal)
     signal_send(arch_process(), arch_thread(), &info, NULL);
 }
 
-static int64_t pipe_read(struct file *file, struct user_vector *vector)
-{
-    struct unix_ring *ring = file->object;
-    int64_t got;
-
-    while ((got = unix_bytes_receive(ring, vector)) == -EAGAIN)
-        if ((got = unix_wait(file, 0, &ring->audience, ring, WAIT_FOREVER)) != 0)
-            return got;
-    if (got > 0)
-        unix_ring_notify(ring);
-    return got;
-}
-
 /* Reads or writes. Writing no bytes does nothing, even if no process reads. */
 static int64_t pipe_move(struct file *file, struct user_vector *vector, bool write)
 {
     if (vector->left == 0)
         return 0;
-    return write ? unix_pipe_write(file, vector, PIPE_ATOMIC_BYTES) : pipe_read(file, vector);
+    return write ? unix_pipe_write(file, vector, PIPE_ATOMIC_BYTES) : unix_pipe_read(file, vector);
 }
 
 /* ---- As a file ---- */
@@ -145,12 +132,12 @@ bool file_is_pipe(const struct file *file)
 
 int32_t pipe_unread(struct file *file)
 {
-    return unix_unread(file->object, SOCK_STREAM);
+    return unix_unread(file->object);
 }
 
 int pipe_create(struct file *const ends[2], unsigned flags)
 {
-    struct unix_ring *ring = unix_ring_create(false);
+    struct unix_ring *ring = unix_ring_create(SOCK_STREAM);
 
     if (!ring)
         return -ENOMEM;
@@ -201,7 +188,7 @@ static int partner_wait(struct file *file)
 
 int fifo_open(struct file *file)
 {
-    struct unix_ring *made = unix_ring_create(false);
+    struct unix_ring *made = unix_ring_create(SOCK_STREAM);
     int error = made ? fifo_join(file, made) : -ENOMEM;
 
     unix_ring_put(made);

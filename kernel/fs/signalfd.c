@@ -51,34 +51,17 @@ static struct linux_signalfd_info described(const struct signal_info *info)
     return out;
 }
 
-/* Takes as many signals as there are and fit. Waits for the first. */
-static int64_t signalfd_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
+static int64_t signalfd_take(struct file *file, void *record, uint64_t bytes)
 {
-    struct linux_signalfd_info out;
-    uint64_t done = 0;
+    struct linux_signalfd_info *out = record;
+    struct signal_info info;
 
-    (void)offset;
-    if (bytes < sizeof(out))
+    if (bytes < sizeof(*out))
         return -EINVAL;
-    while (done + sizeof(out) <= bytes) {
-        struct signal_info info;
-
-        if (signal_take(set_of(file), &info)) {
-            out = described(&info);
-            if (user_write(buffer + done, &out, sizeof(out)))
-                return done ? (int64_t)done : -EFAULT;
-            done += sizeof(out);
-            continue;
-        }
-        if (done)
-            break;
-        if (file->flags & O_NONBLOCK)
-            return -EAGAIN;
-        int error = event_wait(file_events(file), WAIT_FOREVER);
-        if (error)
-            return error;
-    }
-    return (int64_t)done;
+    if (!signal_take(set_of(file), &info))
+        return -EAGAIN;
+    *out = described(&info);
+    return (int64_t)sizeof(*out);
 }
 
 /* ---- As a file ---- */
@@ -102,7 +85,8 @@ static uint64_t signalfd_events(const struct file *file)
     return event_of(&file->process->signals);
 }
 
-static const struct file_operations signalfd_operations = { .read = signalfd_read,
+static const struct file_operations signalfd_operations = { .read = file_read_records,
+                                                            .take = signalfd_take,
                                                             .ready = signalfd_ready,
                                                             .activity = signalfd_activity,
                                                             .events = signalfd_events,

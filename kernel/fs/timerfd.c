@@ -46,23 +46,24 @@ static bool has_stepped(const struct file *file)
     return file->timer.ends_at_steps && file->timer.steps != clock_wall_steps();
 }
 
-/* Returns when the timer expires; `waits`: only if it has not done so yet, since it is ready then. */
-static uint64_t deadline_of_timer(struct file *file, bool waits)
+static uint64_t timerfd_deadline(struct file *file, bool is_polled)
 {
     const uint64_t last_ns = (1ULL << 62) - 1; /* of a deadline */
     uint64_t left_ns;
 
     SPIN_GUARD(&file->lock);
-    if (!file->timer.at_ns || (waits && expiries(file, &left_ns)))
+    if (!file->timer.at_ns || (is_polled && expiries(file, &left_ns)))
         return WAIT_FOREVER;
     return deadline_by(file->timer.by_wall ? DEADLINE_WALL : 0, smaller(file->timer.at_ns, last_ns));
 }
 
-/* Takes the expiries: -EAGAIN if there are none, -ECANCELED if the clock has stepped. */
-static int64_t expiries_take(struct file *file, uint64_t *count)
+/* Takes the number of expiries; -ECANCELED if the clock has stepped. */
+static int64_t timerfd_take(struct file *file, void *record, uint64_t bytes)
 {
-    uint64_t left_ns;
+    uint64_t left_ns, *count = record;
 
+    if (bytes < sizeof(*count))
+        return -EINVAL;
     SPIN_GUARD(&file->lock);
     const uint64_t interval_ns = file->timer.interval_ns;
     bool stepped = has_stepped(file);
@@ -73,24 +74,7 @@ static int64_t expiries_take(struct file *file, uint64_t *count)
     file->changes += *count > 0;
     if (stepped)
         return -ECANCELED;
-    return *count ? 0 : -EAGAIN;
-}
-
-static int64_t timerfd_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
-{
-    uint64_t count;
-    int64_t error;
-
-    (void)offset;
-    if (bytes < sizeof(count))
-        return -EINVAL;
-    while ((error = expiries_take(file, &count)) != 0) {
-        if (error == -EAGAIN && !(file->flags & O_NONBLOCK))
-            error = event_wait(event_of(file), deadline_of_timer(file, false));
-        if (error)
-            return error;
-    }
-    return user_write(buffer, &count, sizeof(count)) ? -EFAULT : (int64_t)sizeof(count);
+    return *count ? (int64_t)sizeof(*count) : -EAGAIN;
 }
 
 /* ---- As a file ---- */
@@ -103,12 +87,8 @@ static unsigned timerfd_ready(struct file *file)
     return expiries(file, &left_ns) || has_stepped(file) ? READY_IN : 0;
 }
 
-static uint64_t timerfd_deadline(struct file *file)
-{
-    return deadline_of_timer(file, true);
-}
-
-static const struct file_operations timerfd_operations = { .read = timerfd_read,
+static const struct file_operations timerfd_operations = { .read = file_read_value,
+                                                           .take = timerfd_take,
                                                            .ready = timerfd_ready,
                                                            .activity = file_changes,
                                                            .deadline = timerfd_deadline,

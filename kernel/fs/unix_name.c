@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * unix_name.c: names of AF_UNIX sockets, by which sockets of all ranks find them: paths, each an inode of the
- * tree whose `data` is the socket while that lives; and abstract names, which begin with a NUL, in lists by
- * their hash. The tree's lock guards the paths, names_lock the lists; a socket that is found gets a reference
- * before the lock is released. Runs in system calls.
+ * unix_name.c: names of AF_UNIX sockets, by which sockets of all ranks find them. Each is an entry of the
+ * tree for an inode whose `data` is the socket while that lives: at a path, or, for an abstract name, which
+ * begins with a NUL, in a directory that no path leads to. The tree's lock guards them; a socket that is
+ * found gets a reference before it is released. Runs in system calls.
  *
  * Source: man 7 unix.
  */
 #include "arch.h"
 #include "fs/path.h"
+#include "fs/tree/path_span.h"
 #include "fs/unix_socket.h"
 #include "lib/errno.h"
 #include "lib/format.h"
@@ -17,10 +18,7 @@
 #include "process/process.h"
 
 #define FAMILY_BYTES 2
-#define NAME_LISTS   64
 
-static struct spinlock names_lock;
-static struct list names[NAME_LISTS];
 static uint32_t next_automatic; /* of the names that bind makes up: five digits */
 
 static bool is_abstract(const struct socket_address *name)
@@ -49,64 +47,35 @@ static uint32_t path_bytes(const struct socket_address *name)
     return name->bytes - FAMILY_BYTES - 1;
 }
 
-/* ---- Abstract ---- */
-
-static struct list *list_of(const struct socket_address *name)
+/* Looks up a name, as path_begin: an abstract one in a directory that has no name itself. */
+static int name_begin(struct path *path, const struct socket_address *name, enum tree_follow follow)
 {
-    uint32_t hash = 0;
+    const struct path_span span = { name->local.path, (const char *)name->raw + name->bytes };
 
-    for (uint32_t i = 0; i < name->bytes; i++)
-        hash = hash * 31 + name->raw[i];
-    return &names[hash % NAME_LISTS];
+    if (!is_abstract(name))
+        return path_begin_text(path, name->local.path, path_bytes(name), follow);
+    *path = (struct path){ .tree = arch_process()->tree };
+    path_lock(path, true);
+    struct inode **names = &path->tree->abstract_names;
+    if (!*names)
+        *names = inode_create_writable(path->tree, S_IFDIR, 0);
+    if (!*names)
+        return -ENOSPC;
+    (*names)->links = 2;
+    path->found = (struct path_lookup){ .directory = *names,
+                                        .entry = tree_entry_find(*names, span),
+                                        .name = span.at,
+                                        .name_bytes = (uint32_t)span_bytes(span) };
+    path->found.inode = path->found.entry ? path->found.entry->inode : NULL;
+    return path->found.inode ? 0 : -ENOENT;
 }
 
-/* Finds the socket with an abstract name, or NULL. The caller holds names_lock. */
-static struct unix_socket *abstract_find(const struct socket_address *name)
-{
-    for (struct list_link *link = list_of(name)->first; link; link = link->next) {
-        struct unix_socket *socket = LIST_OWNER(link, unix_socket, named);
-
-        lock_work_step();
-        if (socket->name.bytes == name->bytes && !memcmp(socket->name.raw, name->raw, name->bytes))
-            return socket;
-    }
-    return NULL;
-}
-
-static int abstract_bind(struct unix_socket *socket, const struct socket_address *name)
-{
-    SPIN_GUARD(&names_lock);
-    if (abstract_find(name))
-        return -EADDRINUSE;
-    socket->name = *name;
-    list_append(list_of(name), &socket->named);
-    socket->is_listed = true;
-    return 0;
-}
-
-/* Binds a socket to an abstract name of five digits that no socket has. */
-static int automatic_bind(struct unix_socket *socket)
-{
-    struct socket_address name = { .bytes = FAMILY_BYTES + 6, .family = AF_UNIX };
-    char digits[8];
-
-    do {
-        uint32_t number = __atomic_fetch_add(&next_automatic, 1, __ATOMIC_RELAXED) & 0xfffff;
-
-        format_text(digits, sizeof(digits), "%x", 0x100000 | number);
-        memcpy(name.local.path + 1, digits + 1, 5);
-    } while (abstract_bind(socket, &name));
-    return 0;
-}
-
-/* ---- In the tree ---- */
-
-static int path_bind(struct unix_socket *socket, const struct socket_address *name)
+static int name_bind(struct unix_socket *socket, const struct socket_address *name)
 {
     uint32_t rights = 0777 & ~arch_process()->umask;
     struct inode *inode;
     struct path path;
-    int error = path_begin_text(&path, name->local.path, path_bytes(name), TREE_NAME);
+    int error = name_begin(&path, name, TREE_NAME);
 
     if (!error) {
         error = -EADDRINUSE;
@@ -122,23 +91,22 @@ static int path_bind(struct unix_socket *socket, const struct socket_address *na
     return (int)path_end(&path, error);
 }
 
-static int path_socket_find(const struct socket_address *name, struct unix_socket **out)
+/* Binds a socket to an abstract name of five digits that no socket has. */
+static int automatic_bind(struct unix_socket *socket)
 {
-    struct path path;
-    int error = path_begin_text(&path, name->local.path, path_bytes(name), TREE_FOLLOW);
+    struct socket_address name = { .bytes = FAMILY_BYTES + 6, .family = AF_UNIX };
+    char digits[8];
+    int error;
 
-    if (!error) {
-        const struct inode *inode = path.found.inode;
+    do {
+        uint32_t number = __atomic_fetch_add(&next_automatic, 1, __ATOMIC_RELAXED) & 0xfffff;
 
-        *out = mode_is(inode->mode, S_IFSOCK) ? (struct unix_socket *)(uintptr_t)inode->data : NULL;
-        error = *out ? 0 : -ECONNREFUSED;
-        if (*out)
-            __atomic_fetch_add(&(*out)->references, 1, __ATOMIC_RELAXED);
-    }
-    return (int)path_end(&path, error);
+        format_text(digits, sizeof(digits), "%x", 0x100000 | number);
+        memcpy(name.local.path + 1, digits + 1, 5);
+        error = name_bind(socket, &name);
+    } while (error == -EADDRINUSE);
+    return error;
 }
-
-/* ---- Both ---- */
 
 int unix_bind(struct file *file, const struct socket_address *address)
 {
@@ -152,10 +120,7 @@ int unix_bind(struct file *file, const struct socket_address *address)
     /* Only one thread at a time can give a socket a name, and only one name. */
     if (__atomic_exchange_n(&socket->is_named, true, __ATOMIC_ACQ_REL))
         return automatic ? 0 : -EINVAL;
-    if (automatic)
-        error = automatic_bind(socket);
-    else
-        error = is_abstract(&name) ? abstract_bind(socket, &name) : path_bind(socket, &name);
+    error = automatic ? automatic_bind(socket) : name_bind(socket, &name);
     if (error)
         __atomic_store_n(&socket->is_named, false, __ATOMIC_RELEASE);
     return error;
@@ -163,29 +128,34 @@ int unix_bind(struct file *file, const struct socket_address *address)
 
 int unix_name_find(const struct socket_address *name, struct unix_socket **out)
 {
-    if (!is_abstract(name))
-        return path_socket_find(name, out);
-    SPIN_GUARD(&names_lock);
-    *out = abstract_find(name);
-    if (!*out)
-        return -ECONNREFUSED;
-    __atomic_fetch_add(&(*out)->references, 1, __ATOMIC_RELAXED);
-    return 0;
+    struct path path;
+    int error = name_begin(&path, name, TREE_FOLLOW);
+
+    if (!error) {
+        const struct inode *inode = path.found.inode;
+
+        *out = mode_is(inode->mode, S_IFSOCK) ? (struct unix_socket *)(uintptr_t)inode->data : NULL;
+        error = *out ? 0 : -ECONNREFUSED;
+        if (*out)
+            __atomic_fetch_add(&(*out)->references, 1, __ATOMIC_RELAXED);
+    }
+    if (error == -ENOENT && is_abstract(name))
+        error = -ECONNREFUSED;
+    return (int)path_end(&path, error);
 }
 
 void unix_name_end(struct unix_socket *socket)
 {
     struct tree *tree = arch_process()->tree;
 
-    if (socket->inode) {
-        spin_lock(&tree->lock);
-        socket->inode->data = NULL;
-        inode_put(tree, socket->inode);
-        spin_unlock(&tree->lock);
-        socket->inode = NULL;
-        shared_memory_reclaim();
-    } else if (socket->is_listed) {
-        SPIN_GUARD(&names_lock);
-        list_remove(list_of(&socket->name), &socket->named);
-    }
+    if (!socket->inode)
+        return;
+    spin_lock(&tree->lock);
+    socket->inode->data = NULL;
+    if (is_abstract(&socket->name))
+        tree_entry_remove(tree, socket->inode->name);
+    inode_put(tree, socket->inode);
+    spin_unlock(&tree->lock);
+    socket->inode = NULL;
+    shared_memory_reclaim();
 }

@@ -112,7 +112,7 @@ int unix_socket_create(struct file *file, int type, int protocol)
     struct unix_socket *socket = socket_make((unsigned)type);
     if (!socket)
         return -ENOMEM;
-    if (type == SOCK_DGRAM && !(socket->in = unix_ring_create(true))) {
+    if (type == SOCK_DGRAM && !(socket->in = unix_ring_create(SOCK_DGRAM))) {
         unix_socket_put(socket);
         return -ENOMEM;
     }
@@ -125,8 +125,8 @@ int unix_socket_create(struct file *file, int type, int protocol)
 /* Makes two rings, one into each of two sockets. */
 static int rings_make(struct unix_ring *rings[2], unsigned type)
 {
-    rings[0] = unix_ring_create(type != SOCK_STREAM);
-    rings[1] = rings[0] ? unix_ring_create(type != SOCK_STREAM) : NULL;
+    rings[0] = unix_ring_create(type);
+    rings[1] = rings[0] ? unix_ring_create(type) : NULL;
     if (rings[0] && !rings[1])
         unix_ring_put(rings[0]);
     return rings[1] ? 0 : -ENOMEM;
@@ -403,7 +403,7 @@ static int64_t unix_queued(struct file *file, bool unsent)
 
     if (unsent)
         return -ENOTTY;
-    return socket->in ? unix_unread(socket->in, socket->socket.type) : -EINVAL;
+    return socket->in ? unix_unread(socket->in) : -EINVAL;
 }
 
 /* ---- As a file ---- */

@@ -25,13 +25,13 @@ struct unix_ring {
     struct spinlock send_lock, receive_lock;
     unsigned references; /* references of the receiver and of all senders */
     struct process *payer;
-    struct event_audience audience;      /* of senders and the receiver */
-    int error;                           /* pending for the sender: 0 or negative */
-    bool has_messages;                   /* instead of the bytes of a stream or a pipe */
-    bool ended;                          /* the sender has ended it: an end of file */
-    bool unwanted;                       /* the receiver has shut it down, or has ended */
-    bool closed;                         /* the receiver has ended */
-    uint32_t sender;                     /* pid of the sender of a stream's latest bytes */
+    struct event_audience audience; /* of senders and the receiver */
+    int error;                      /* pending for the sender: 0 or negative */
+    unsigned type;   /* the sockets' type: SOCK_STREAM, with bytes, also a pipe's; the others have messages */
+    bool ended;      /* the sender has ended it: an end of file */
+    bool unwanted;   /* the receiver has shut it down, or has ended */
+    bool closed;     /* the receiver has ended */
+    uint32_t sender; /* pid of the sender of a stream's latest bytes */
     uint64_t head, tail;                 /* bytes ever sent and received, with the headers of messages */
     uint64_t unread;                     /* bytes of programs in messages, without headers */
     unsigned readers, writers;           /* of a pipe: open files that can read, or write */
@@ -55,10 +55,9 @@ struct unix_socket {
     struct unix_ring *in, *out;
     struct socket_address name, peer_name; /* without one: 2 bytes, the family */
     uint32_t pid, peer_pid;                /* of its maker, its listener or its connector; 0: none yet */
-    bool is_named, is_listed;              /* bind has named it; it is in the list of abstract names */
+    bool is_named;                         /* by bind */
     bool sends_no_more;                    /* for datagrams: sending was shut down */
     struct inode *inode;                   /* where its name is in the tree, with a reference */
-    struct list_link named;                /* in its list of abstract names */
     struct list waiting; /* for a listener: ends of connections to accept, linked by `queued` */
     struct list_link queued;
     unsigned waiting_count, backlog;
@@ -74,7 +73,7 @@ void unix_socket_put(struct unix_socket *socket);
 
 /* ---- unix_transfer.c ---- */
 
-struct unix_ring *unix_ring_create(bool has_messages);
+struct unix_ring *unix_ring_create(unsigned type);
 struct unix_ring *unix_ring_get(struct unix_ring *ring); /* adds a reference, and returns it; NULL: nothing */
 void unix_ring_put(struct unix_ring *ring);              /* NULL: nothing */
 void unix_ring_notify(struct unix_ring *ring);
@@ -89,14 +88,14 @@ void unix_ring_unwant(struct unix_ring *ring, bool closed, bool reset);
 struct rights *unix_rights_of(struct unix_ring *ring);
 
 /* Returns the number of bytes that can be received; of datagrams, those of the next one. */
-int32_t unix_unread(struct unix_ring *ring, unsigned type);
+int32_t unix_unread(struct unix_ring *ring);
 
 /* Returns whether something can be received; the next, whether at most a quarter of the ring is taken. */
 bool unix_ring_has(struct unix_ring *ring);
 bool unix_ring_has_room(struct unix_ring *ring);
 
-/* Receives bytes of a pipe, without waiting: -EAGAIN; 0 at the end. */
-int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector);
+/* Reads from a pipe. */
+int64_t unix_pipe_read(struct file *file, struct user_vector *vector);
 
 /* Writes to a pipe: up to `atomic_bytes` as a whole. If no process reads, -EPIPE and SIGPIPE, also after a
  * part has been written. */

@@ -32,7 +32,7 @@ _Static_assert(RING_BYTES % sizeof(struct message_header) == 0, "no header wraps
 
 /* ---- Rings ---- */
 
-struct unix_ring *unix_ring_create(bool has_messages)
+struct unix_ring *unix_ring_create(unsigned type)
 {
     struct process *process = arch_process();
     uint64_t memory = page_pool_allocate(process->vm.pages, RING_MEMORY, ARCH_PAGE);
@@ -43,7 +43,7 @@ struct unix_ring *unix_ring_create(bool has_messages)
     memset(ring, 0, offsetof(struct unix_ring, bytes));
     ring->references = 1;
     ring->payer = process;
-    ring->has_messages = has_messages;
+    ring->type = type;
     ring->sender = (uint32_t)process->pid;
     event_audience_add(&ring->audience, ring);
     return ring;
@@ -137,21 +137,21 @@ static struct message_header *message_first(struct unix_ring *ring)
 
 bool unix_ring_has(struct unix_ring *ring)
 {
-    if (!ring->has_messages)
+    if (ring->type == SOCK_STREAM)
         return head_of(ring) != __atomic_load_n(&ring->tail, __ATOMIC_RELAXED);
     SPIN_GUARD_OWN(&ring->receive_lock);
     return message_first(ring) != NULL;
 }
 
-int32_t unix_unread(struct unix_ring *ring, unsigned type)
+int32_t unix_unread(struct unix_ring *ring)
 {
-    if (!ring->has_messages) {
+    if (ring->type == SOCK_STREAM) {
         uint64_t tail = __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE); /* first: it never passes the head */
         uint64_t unread = head_of(ring) - tail;
 
         return unread < RING_BYTES ? (int32_t)unread : RING_BYTES;
     }
-    if (type != SOCK_DGRAM)
+    if (ring->type != SOCK_DGRAM)
         return (int32_t)__atomic_load_n(&ring->unread, __ATOMIC_RELAXED);
     SPIN_GUARD_OWN(&ring->receive_lock);
     const struct message_header *first = message_first(ring);
@@ -211,7 +211,7 @@ static struct rights *message_rights_of(struct unix_ring *ring)
 
 struct rights *unix_rights_of(struct unix_ring *ring)
 {
-    if (ring->has_messages)
+    if (ring->type != SOCK_STREAM)
         return message_rights_of(ring);
     SPIN_GUARD(&ring->lock);
     struct rights *rights = ring->rights;
@@ -313,17 +313,9 @@ static int64_t receive_once(struct unix_ring *ring, struct socket_message *messa
     SPIN_GUARD_OWN(&ring->receive_lock);
     bool no_more = __atomic_load_n(&ring->ended, __ATOMIC_ACQUIRE) || ring->unwanted;
     int64_t got =
-        ring->has_messages ? message_receive(ring, message, with) : bytes_receive(ring, message, with);
+        ring->type == SOCK_STREAM ? bytes_receive(ring, message, with) : message_receive(ring, message, with);
     with->is_end = got == -EAGAIN && no_more;
     return with->is_end ? 0 : got;
-}
-
-int64_t unix_bytes_receive(struct unix_ring *ring, struct user_vector *vector)
-{
-    struct socket_message message = { .vector = vector };
-    struct received with = { 0 };
-
-    return receive_once(ring, &message, &with);
 }
 
 /* What is sent with the bytes. */
@@ -335,9 +327,9 @@ struct sent {
 };
 
 /* Returns why nothing can be sent to this ring any longer; 0 if it can. */
-static int refusal(const struct unix_ring *ring, unsigned type)
+static int refusal(const struct unix_ring *ring)
 {
-    if (ring->closed && type == SOCK_DGRAM)
+    if (ring->closed && ring->type == SOCK_DGRAM)
         return -ECONNREFUSED;
     return ring->unwanted || ring->ended ? -EPIPE : 0;
 }
@@ -347,7 +339,7 @@ static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, co
 {
     uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
     uint64_t part = vector->left < room ? vector->left : room;
-    int error = refusal(ring, SOCK_STREAM);
+    int error = refusal(ring);
 
     if (error || room < with->whole)
         return error ? error : -EAGAIN;
@@ -361,11 +353,11 @@ static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, co
     return (int64_t)part;
 }
 
-static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole, uint64_t *position)
+static int message_reserve(struct unix_ring *ring, uint64_t whole, uint64_t *position)
 {
     SPIN_GUARD(&ring->lock);
     uint64_t room = RING_BYTES - (ring->head - __atomic_load_n(&ring->tail, __ATOMIC_ACQUIRE));
-    int error = refusal(ring, type);
+    int error = refusal(ring);
     if (error)
         return error;
     if (whole > room)
@@ -377,13 +369,11 @@ static int message_reserve(struct unix_ring *ring, unsigned type, uint64_t whole
 }
 
 /* Sends a whole message or nothing. */
-static int64_t message_send(struct unix_ring *ring, unsigned type, struct user_vector *vector,
-                            const struct sent *with)
+static int64_t message_send(struct unix_ring *ring, struct user_vector *vector, const struct sent *with)
 {
     uint64_t unit = sizeof(struct message_header), bytes = vector->left, position;
     uint64_t name_bytes = with->name->bytes > 2 ? with->name->bytes : 0;
-    int error =
-        message_reserve(ring, type, unit + ((name_bytes + bytes + unit - 1) & ~(unit - 1)), &position);
+    int error = message_reserve(ring, unit + ((name_bytes + bytes + unit - 1) & ~(unit - 1)), &position);
 
     if (error)
         return error;
@@ -406,11 +396,10 @@ static int64_t message_send(struct unix_ring *ring, unsigned type, struct user_v
     return error ? error : (int64_t)bytes;
 }
 
-static int64_t send_once(struct unix_ring *ring, unsigned type, struct user_vector *vector,
-                         const struct sent *with)
+static int64_t send_once(struct unix_ring *ring, struct user_vector *vector, const struct sent *with)
 {
-    if (ring->has_messages)
-        return message_send(ring, type, vector, with);
+    if (ring->type != SOCK_STREAM)
+        return message_send(ring, vector, with);
     SPIN_GUARD_OWN(&ring->send_lock);
     return bytes_send(ring, vector, with);
 }
@@ -441,15 +430,41 @@ int unix_error_take(struct unix_socket *socket)
                : 0;
 }
 
+/* Receives from a ring; with `all`, until the vector is full, the end, or bytes that come with rights. */
+static int64_t receive_from(struct file *file, struct unix_ring *ring, struct socket_message *message,
+                            bool all, struct received *with)
+{
+    uint64_t deadline_ns = file_is_socket(file) ? socket_receive_deadline(file) : WAIT_FOREVER;
+    int64_t done = 0, got;
+
+    do {
+        got = receive_once(ring, message, with);
+        if (got > 0 || (got == 0 && !with->is_end))
+            unix_ring_notify(ring);
+        done += got > 0 ? got : 0;
+        if (got >= 0 && (!all || with->is_end || with->rights || message->vector->left == 0))
+            return done;
+        if (got == -EAGAIN)
+            got = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
+    } while (got >= 0);
+    return done ? done : got;
+}
+
+int64_t unix_pipe_read(struct file *file, struct user_vector *vector)
+{
+    struct socket_message message = { .vector = vector };
+    struct received with = { 0 };
+
+    return receive_from(file, file->object, &message, false, &with);
+}
+
 int64_t unix_receive(struct file *file, struct socket_message *message)
 {
     struct unix_socket *socket = unix_of(file);
     bool stream = socket->socket.type == SOCK_STREAM;
     bool all = stream && (message->flags & MSG_WAITALL) && !(message->flags & MSG_PEEK);
     struct unix_ring *ring = __atomic_load_n(&socket->in, __ATOMIC_ACQUIRE);
-    uint64_t deadline_ns = socket_receive_deadline(file);
     struct received with = { 0 };
-    int64_t done = 0, got;
 
     if (message->flags & MSG_OOB)
         return -EOPNOTSUPP;
@@ -459,21 +474,12 @@ int64_t unix_receive(struct file *file, struct socket_message *message)
         message->address->bytes = 0;
     if (message->vector->left == 0 && stream)
         return 0;
-    do {
-        got = receive_once(ring, message, &with);
-        if (got >= 0 && !with.is_end)
-            unix_ring_notify(ring);
-        done += got > 0 ? got : 0;
-        if (with.is_end && done == 0)
-            got = unix_error_take(socket);
-        if (got >= 0 && (!all || got == 0 || with.rights || message->vector->left == 0)) {
-            received_deliver(file, message, &with);
-            return done;
-        }
-        if (got == -EAGAIN)
-            got = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
-    } while (got >= 0);
-    return done ? done : got;
+    int64_t got = receive_from(file, ring, message, all, &with);
+    if (with.is_end && got == 0)
+        got = unix_error_take(socket);
+    if (got >= 0)
+        received_deliver(file, message, &with);
+    return got;
 }
 
 /* ---- Sending ---- */
@@ -530,17 +536,17 @@ static void peer_leave(struct unix_socket *socket, struct unix_ring *ring)
         unix_ring_put(ring);
 }
 
-static int64_t send_to(struct file *file, struct unix_ring *ring, unsigned type,
-                       struct socket_message *message, const struct sent *with)
+static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_message *message,
+                       const struct sent *with)
 {
     struct user_vector *vector = message->vector;
     uint64_t deadline_ns = 0;
     int64_t done = 0, put;
 
-    if (vector->left == 0 && type == SOCK_STREAM)
+    if (vector->left == 0 && ring->type == SOCK_STREAM)
         return 0;
     do {
-        put = send_once(ring, type, vector, with);
+        put = send_once(ring, vector, with);
         if (put >= 0) {
             unix_ring_notify(ring);
             done += put;
@@ -564,7 +570,7 @@ int64_t unix_pipe_write(struct file *file, struct user_vector *vector, uint64_t 
     struct rights *none = NULL;
     const struct sent with = { .whole = vector->left <= atomic_bytes ? vector->left : 1, .rights = &none };
 
-    return send_to(file, file->object, SOCK_STREAM, &message, &with);
+    return send_to(file, file->object, &message, &with);
 }
 
 int64_t unix_send(struct file *file, struct socket_message *message)
@@ -584,7 +590,7 @@ int64_t unix_send(struct file *file, struct socket_message *message)
     int64_t result = destination_find(socket, message->address, &ring);
     if (result)
         return result;
-    result = send_to(file, ring, socket->socket.type, message, &with);
+    result = send_to(file, ring, message, &with);
     if (result == -ECONNREFUSED)
         peer_leave(socket, ring);
     unix_ring_put(ring);

@@ -47,7 +47,7 @@ static uint64_t inodes_max(const struct boot_info *of)
 
 uint64_t files_memory_bytes(const struct boot_info *of)
 {
-    return page_up(inodes_max(of) * TREE_ENTRY_BYTES_MAX + proc_memory_bytes() + 2 * ARCH_PAGE);
+    return page_up((inodes_max(of) + PROC_ENTRIES_MAX) * TREE_ENTRY_BYTES_MAX + 4 * ARCH_PAGE);
 }
 
 void files_start(const struct boot_info *given)
@@ -94,7 +94,7 @@ struct tree *files_build(void)
     struct message why = { "" };
 
     page_pool_initialise(&pages, &memory, 1);
-    tree = (struct tree){ .page_allocate = page_allocate, .secret = arch_random() };
+    tree = (struct tree){ .page_allocate = page_allocate };
     if (tree_initialise(&tree) || modules_add(&why) || devices_add(&tree, &why) ||
         tree_writable_add(&tree, &why) || proc_add(&tree, &why) || etc_add(&tree, &why) ||
         network_files_add(&tree, &why) || mounts_put(&tree, &why))

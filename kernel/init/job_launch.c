@@ -15,7 +15,6 @@
 #include "arch.h"
 #include "beat/command.h"
 #include "debug/console.h"
-#include "fs/etc.h"
 #include "fs/mount.h"
 #include "init/files.h"
 #include "init/job.h"
@@ -103,7 +102,6 @@ static void user_take(void)
     process_credentials = *launcher_user();
     job.tree->user = process_credentials.uid;
     job.tree->group = process_credentials.gid;
-    etc_user_write();
     mounts_user_set(process_credentials.uid);
 }
 

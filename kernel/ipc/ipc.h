@@ -34,17 +34,20 @@ struct ipc_table {
     unsigned count;
     uint32_t sequence; /* counts removals: so an identifier differs from those that its slot had before */
     uint64_t size;     /* sum of the objects' */
-    struct ipc_object *slots[IPC_OBJECTS_MAX];
+    struct ipc_object **slots; /* from the slice of the rank that made a job's first object */
+    unsigned room;             /* IPC_OBJECTS_MAX once they are there, before 0 */
 };
 
 /* A kind of objects: its operations. `status` and `set` run with the object's lock. */
 struct ipc_class {
     struct ipc_table *table;
-    uint64_t size_max;     /* of a new object's size */
-    unsigned stat_command; /* SHM_STAT, SEM_STAT or MSG_STAT; the next are X_INFO and X_STAT_ANY */
-    unsigned status_bytes;
-    int (*create)(uint64_t size, struct ipc_object **out); /* what it made is in *out, also on errors */
-    void (*status)(struct ipc_object *object, union linux_ipc_status *status);
+    uint64_t bytes, element_bytes; /* of a new object: these, and these for each of its size */
+    uint64_t size_min, size_max;   /* of a new object's size */
+    unsigned stat_command;         /* SHM_STAT, SEM_STAT or MSG_STAT; the next are X_INFO and X_STAT_ANY */
+    unsigned status_bytes;         /* of the kind's member of union linux_ipc_status */
+    unsigned changed_at;           /* its offset of changed_s */
+    int (*begin)(struct ipc_object *object);   /* completes a new object */
+    void (*status)(struct ipc_object *object); /* brings its status up to date; or NULL */
     int (*set)(struct ipc_object *object,
                const union linux_ipc_status *status); /* the kind's own of IPC_SET */
     long (*control)(struct ipc_object *object, unsigned command, uint64_t number, uint64_t argument);
@@ -62,11 +65,10 @@ struct ipc_object {
     struct spinlock lock; /* guards what follows `references`, and what the kind adds */
     unsigned references;
     bool removed;
-    int32_t id; /* -1: not listed yet */
-    uint32_t user, group, mode;
-    uint64_t size; /* bytes of a segment, semaphores of a set */
-    int64_t changed_s;
-    uint64_t memory_bytes; /* of this structure, with what follows it */
+    int32_t id;                    /* -1: not listed yet */
+    uint64_t size;                 /* bytes of a segment, semaphores of a set */
+    union linux_ipc_status status; /* what programs see; the kinds keep there what they count */
+    uint64_t memory_bytes;         /* of this structure, with what follows it */
     struct process *payer;
     struct event_audience audience;
 };
@@ -101,6 +103,9 @@ int ipc_wait(struct ipc_object *object, uint64_t deadline);
 void ipc_notify(struct ipc_object *object);
 
 int64_t ipc_now_s(void);
+
+/* Records in the status that the object changes now. */
+void ipc_change_record(struct ipc_object *object);
 
 /* Drops all objects, because the memory of all ranks is about to be reused. posix_queue.c */
 void ipc_drop(void);

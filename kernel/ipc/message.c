@@ -21,36 +21,14 @@ struct block {
 /* The first block of a message. */
 struct queued {
     struct list_link link;
-    struct block *rest;
+    struct block *data; /* the others, with its bytes */
     int64_t type;
     uint64_t bytes;
-    char first[BLOCK_BYTES - sizeof(struct list_link) - 3 * sizeof(uint64_t)];
 };
 
-_Static_assert(sizeof(struct block) == BLOCK_BYTES && sizeof(struct queued) == BLOCK_BYTES, "they are alike");
+_Static_assert(sizeof(struct queued) <= sizeof(struct block), "a message begins in a block");
 
 /* ---- Blocks ---- */
-
-/* Takes the blocks for a message; NULL if there are too few. The caller holds the queue's lock. */
-static struct queued *blocks_take(struct message_queue *queue, uint64_t bytes)
-{
-    uint64_t first = sizeof(((struct queued *)NULL)->first), unit = sizeof(((struct block *)NULL)->bytes);
-    uint64_t rest = bytes > first ? (bytes - first + unit - 1) / unit : 0;
-    struct block *head = queue->free, *last = head;
-
-    if (queue->free_count < rest + 1)
-        return NULL;
-    for (uint64_t i = 0; i < rest; i++)
-        last = last->next;
-    queue->free = last->next;
-    queue->free_count -= rest + 1;
-    last->next = NULL;
-
-    struct block *others = head->next;
-    struct queued *message = (void *)head;
-    *message = (struct queued){ .rest = others, .bytes = bytes };
-    return message;
-}
 
 static void block_give(struct message_queue *queue, struct block *block)
 {
@@ -59,11 +37,13 @@ static void block_give(struct message_queue *queue, struct block *block)
     queue->free_count++;
 }
 
-/* Gives a message's blocks back. */
+/* Gives a message's blocks back, and takes it out of the count. */
 static void message_free(struct message_queue *queue, struct queued *message)
 {
     SPIN_GUARD(&queue->object.lock);
-    for (struct block *block = message->rest, *next; block; block = next) {
+    queue->object.status.messages.count--;
+    queue->object.status.messages.bytes -= message->bytes;
+    for (struct block *block = message->data, *next; block; block = next) {
         next = block->next;
         block_give(queue, block);
     }
@@ -97,51 +77,46 @@ void queue_end(struct ipc_object *object)
 /* Copies a message between its blocks and the program. -EFAULT. */
 static int message_copy(struct queued *message, uint64_t address, uint64_t bytes, bool to_program)
 {
-    uint64_t part = smaller(bytes, sizeof(message->first));
-    struct block *block = message->rest;
-    char *at = message->first;
+    for (struct block *block = message->data; bytes > 0; block = block->next) {
+        uint64_t part = smaller(bytes, sizeof(block->bytes));
 
-    while (!(to_program ? user_write(address, at, part) : user_read(at, address, part))) {
+        if (to_program ? user_write(address, block->bytes, part) : user_read(block->bytes, address, part))
+            return -EFAULT;
         address += part;
         bytes -= part;
-        if (bytes == 0)
-            return 0;
-        at = block->bytes;
-        part = smaller(bytes, sizeof(block->bytes));
-        block = block->next;
     }
-    return -EFAULT;
+    return 0;
 }
 
 /* ---- Sending ---- */
 
-/* Takes the blocks and the room for a message. -EIDRM, -EAGAIN if the queue is full, -ENOMEM. */
+/* Takes the blocks and the room for a message. -EIDRM, -EAGAIN if the queue is full, -ENOMEM if it has too
+ * few free blocks. */
 static int message_reserve(struct message_queue *queue, uint64_t bytes, struct queued **out)
 {
-    for (int error = 0;;) {
-        spin_lock(&queue->object.lock);
-        if (queue->object.removed)
-            error = -EIDRM;
-        else if (queue->count >= queue->count_max || queue->bytes + bytes > queue->bytes_max)
-            error = -EAGAIN;
-        *out = error ? NULL : blocks_take(queue, bytes);
-        if (*out) {
-            queue->count++;
-            queue->bytes += bytes;
-        }
-        spin_unlock(&queue->object.lock);
-        if (!error && !*out)
-            error = page_add(queue);
-        if (error || *out)
-            return error;
-    }
-}
+    struct linux_msqid_ds *status = &queue->object.status.messages;
+    uint64_t unit = sizeof(queue->free->bytes), count = (bytes + unit - 1) / unit;
 
-/* Takes a message out of the count. The caller holds the queue's lock. */
-static void message_uncount(struct message_queue *queue, const struct queued *message)
-{
-    queue->count--;
-    queue->bytes -= message->bytes;
+    SPIN_GUARD(&queue->object.lock);
+    struct block *head = queue->free, *last = head;
+    if (queue->object.removed)
+        return -EIDRM;
+    if (status->count >= queue->count_max || status->bytes + bytes > status->bytes_max)
+        return -EAGAIN;
+    if (queue->free_count < count + 1)
+        return -ENOMEM;
+    for (uint64_t i = 0; i < count; i++)
+        last = last->next;
+    queue->free = last->next;
+    queue->free_count -= count + 1;
+    last->next = NULL;
+    status->count++;
+    status->bytes += bytes;
+
+    struct block *data = head->next;
+    *out = (void *)head;
+    **out = (struct queued){ .data = data, .bytes = bytes };
+    return 0;
 }
 
 static void message_commit(struct message_queue *queue, struct queued *message)
@@ -155,8 +130,8 @@ static void message_commit(struct message_queue *queue, struct queued *message)
             if (!next && other->type < message->type)
                 next = &other->link;
     list_insert(&queue->messages, &message->link, next);
-    queue->sent_s = ipc_now_s();
-    queue->last_sender = (uint32_t)arch_process()->pid;
+    queue->object.status.messages.sent_s = ipc_now_s();
+    queue->object.status.messages.last_sender = (uint32_t)arch_process()->pid;
 }
 
 int queue_send(struct message_queue *queue, int64_t type, uint64_t address, uint64_t bytes, bool waits,
@@ -165,21 +140,20 @@ int queue_send(struct message_queue *queue, int64_t type, uint64_t address, uint
     struct queued *message;
     int error;
 
-    while ((error = message_reserve(queue, bytes, &message)) == -EAGAIN && waits)
-        if ((error = ipc_wait(&queue->object, deadline)) != 0)
-            break;
-    if (error)
-        return error;
+    while ((error = message_reserve(queue, bytes, &message)) != 0) {
+        if (error == -ENOMEM)
+            error = page_add(queue);
+        else if (error == -EAGAIN && waits)
+            error = ipc_wait(&queue->object, deadline);
+        if (error)
+            return error;
+    }
     message->type = type;
     error = message_copy(message, address, bytes, false);
-    if (error) {
-        spin_lock(&queue->object.lock);
-        message_uncount(queue, message);
-        spin_unlock(&queue->object.lock);
+    if (error)
         message_free(queue, message);
-    } else {
+    else
         message_commit(queue, message);
-    }
     ipc_notify(&queue->object);
     return error;
 }
@@ -217,9 +191,8 @@ static int message_take(struct message_queue *queue, int64_t type, uint64_t byte
     if (message->bytes > bytes && !(flags & MSG_NOERROR))
         return -E2BIG;
     list_remove(&queue->messages, &message->link);
-    message_uncount(queue, message);
-    queue->received_s = ipc_now_s();
-    queue->last_receiver = (uint32_t)arch_process()->pid;
+    queue->object.status.messages.received_s = ipc_now_s();
+    queue->object.status.messages.last_receiver = (uint32_t)arch_process()->pid;
     *out = message;
     return 0;
 }
@@ -249,15 +222,9 @@ long queue_receive(struct message_queue *queue, int64_t *type, uint64_t address,
 
 /* ---- System V's ---- */
 
-static int queue_create(uint64_t size, struct ipc_object **out)
+static int queue_begin(struct ipc_object *object)
 {
-    struct message_queue *queue = ipc_allocate(&ipc_messages, sizeof(*queue));
-
-    (void)size; /* is 0 */
-    if (!queue)
-        return -ENOMEM;
-    queue->count_max = queue->bytes_max = QUEUE_BYTES_MAX;
-    *out = &queue->object;
+    object->status.messages.bytes_max = queue_of(object)->count_max = QUEUE_BYTES_MAX;
     return 0;
 }
 
@@ -267,23 +234,8 @@ static int queue_set(struct ipc_object *object, const union linux_ipc_status *st
 
     if (bytes_max > QUEUE_BYTES_MAX)
         return -EPERM;
-    queue_of(object)->bytes_max = queue_of(object)->count_max = bytes_max;
+    object->status.messages.bytes_max = queue_of(object)->count_max = bytes_max;
     return 0;
-}
-
-static void queue_status(struct ipc_object *object, union linux_ipc_status *status)
-{
-    const struct message_queue *queue = queue_of(object);
-    struct linux_msqid_ds *to = &status->messages;
-
-    to->sent_s = queue->sent_s;
-    to->received_s = queue->received_s;
-    to->changed_s = object->changed_s;
-    to->bytes = queue->bytes;
-    to->count = queue->count;
-    to->bytes_max = queue->bytes_max;
-    to->last_sender = queue->last_sender;
-    to->last_receiver = queue->last_receiver;
 }
 
 static unsigned queue_info(const struct ipc_table *table, bool in_use, union linux_ipc_info *info)
@@ -299,10 +251,11 @@ static unsigned queue_info(const struct ipc_table *table, bool in_use, union lin
 static struct ipc_table table;
 
 const struct ipc_class ipc_messages = { .table = &table,
+                                        .bytes = sizeof(struct message_queue),
                                         .stat_command = MSG_STAT,
                                         .status_bytes = sizeof(struct linux_msqid_ds),
-                                        .create = queue_create,
-                                        .status = queue_status,
+                                        .changed_at = offsetof(union linux_ipc_status, messages.changed_s),
+                                        .begin = queue_begin,
                                         .set = queue_set,
                                         .info = queue_info,
                                         .remove = ipc_remove,

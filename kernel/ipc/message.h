@@ -17,13 +17,10 @@ struct queued;
 
 struct message_queue {
     struct ipc_object object;
-    struct list messages;  /* committed, in their order */
-    uint64_t count, bytes; /* of all that are reserved or committed */
-    uint64_t count_max, bytes_max;
+    struct list messages; /* committed, in their order; the status counts all that have blocks */
+    uint64_t count_max;
     struct block *free, *pages;
     uint64_t free_count;
-    int64_t sent_s, received_s;
-    uint32_t last_sender, last_receiver;
     bool by_priority; /* a message with a higher type comes earlier */
 
     /* Of POSIX queues */

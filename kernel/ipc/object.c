@@ -23,6 +23,11 @@ int64_t ipc_now_s(void)
     return (int64_t)(clock_wall_ns(NULL) / NS_PER_S);
 }
 
+void ipc_change_record(struct ipc_object *object)
+{
+    *(int64_t *)((char *)&object->status + object->class->changed_at) = ipc_now_s();
+}
+
 /* ---- Life ---- */
 
 void *ipc_allocate(const struct ipc_class *class, uint64_t bytes)
@@ -37,9 +42,6 @@ void *ipc_allocate(const struct ipc_class *class, uint64_t bytes)
     object->class = class;
     object->references = 1;
     object->id = -1;
-    object->user = process_credentials.uid;
-    object->group = process_credentials.gid;
-    object->changed_s = ipc_now_s();
     object->memory_bytes = page_up(bytes);
     object->payer = process;
     event_audience_add(&object->audience, object);
@@ -65,9 +67,9 @@ static struct ipc_object *object_get(struct ipc_object *object)
 
 struct ipc_object *ipc_at(const struct ipc_class *class, unsigned slot)
 {
-    if (slot >= IPC_OBJECTS_MAX)
-        return NULL;
     SPIN_GUARD(&class->table->lock);
+    if (slot >= class->table->room)
+        return NULL;
     return object_get(class->table->slots[slot]);
 }
 
@@ -106,54 +108,87 @@ static struct ipc_object *key_find(const struct ipc_table *table, uint32_t key)
     return object && object->node.key == key ? object : NULL;
 }
 
-/* Lists a new object. The caller holds the table's lock. */
-static long object_list(struct ipc_table *table, struct ipc_object *object, uint32_t key, uint32_t flags)
+/* Gives a table its slots, unless it has them. -ENOMEM */
+static int slots_make(struct ipc_table *table)
 {
-    unsigned slot = 0;
+    struct page_pool *pages = arch_process()->vm.pages;
+    const uint64_t bytes = page_up(IPC_OBJECTS_MAX * sizeof(table->slots[0]));
 
-    while (table->slots[slot])
-        slot++;
-    table->slots[slot] = object_get(object);
-    table->count++;
-    table->size += object->size;
-    object->id = (int32_t)(table->sequence % SEQUENCES << SLOT_BITS | slot);
-    object->mode = flags & 0777;
-    object->node.key = key;
-    if (key != IPC_PRIVATE)
-        avl_insert(&table->keys, &object->node, NULL);
-    return object->id;
+    if (__atomic_load_n(&table->room, __ATOMIC_ACQUIRE))
+        return 0;
+    uint64_t memory = page_pool_allocate(pages, bytes, ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
+    arch_zero(arch_physical(memory), bytes);
+    spin_lock(&table->lock);
+    bool is_first = !table->room;
+    if (is_first)
+        table->slots = arch_physical(memory);
+    __atomic_store_n(&table->room, IPC_OBJECTS_MAX, __ATOMIC_RELEASE);
+    spin_unlock(&table->lock);
+    if (!is_first)
+        page_pool_free(pages, memory, bytes);
+    return 0;
 }
 
 /* Finds the object with a key, or lists `made`. -EAGAIN: one has to be made. */
 static long find_or_list(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags,
                          struct ipc_object *made)
 {
-    SPIN_GUARD(&class->table->lock);
-    const struct ipc_object *found = key_find(class->table, key);
+    struct ipc_table *table = class->table;
+    unsigned slot = 0;
+
+    SPIN_GUARD(&table->lock);
+    const struct ipc_object *found = key_find(table, key);
     if (found && (flags & IPC_CREAT) && (flags & IPC_EXCL))
         return -EEXIST;
     if (found)
         return size > found->size ? -EINVAL : found->id;
     if (key != IPC_PRIVATE && !(flags & IPC_CREAT))
         return -ENOENT;
-    if (class->table->count == IPC_OBJECTS_MAX)
+    if (table->count == IPC_OBJECTS_MAX)
         return -ENOSPC;
-    return made ? object_list(class->table, made, key, flags) : -EAGAIN;
+    if (!made)
+        return -EAGAIN;
+
+    while (table->slots[slot])
+        slot++;
+    table->slots[slot] = object_get(made);
+    table->count++;
+    table->size += made->size;
+    made->status.permissions.sequence = table->sequence % SEQUENCES;
+    made->status.permissions.key = (int32_t)key;
+    made->id = (int32_t)(made->status.permissions.sequence << SLOT_BITS | slot);
+    made->node.key = key;
+    if (key != IPC_PRIVATE)
+        avl_insert(&table->keys, &made->node, NULL);
+    return made->id;
 }
 
 long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_t flags)
 {
-    IPC_REFERENCE made = NULL;
     long result = size > class->size_max ? -EINVAL : find_or_list(class, key, size, flags, NULL);
 
     if (result != -EAGAIN)
         return result;
-    result = class->create(size, &made);
-    if (made)
-        made->size = size;
+    if (size < class->size_min)
+        return -EINVAL;
+    if (slots_make(class->table))
+        return -ENOMEM;
+    IPC_REFERENCE made = ipc_allocate(class, class->bytes + size * class->element_bytes);
+    if (!made)
+        return -ENOMEM;
+    made->size = size;
+    made->status.permissions = (struct linux_ipc_perm){ .user = process_credentials.uid,
+                                                        .group = process_credentials.gid,
+                                                        .creator = process_credentials.uid,
+                                                        .creator_group = process_credentials.gid,
+                                                        .mode = flags & 0777 };
+    ipc_change_record(made);
+    result = class->begin(made);
     if (!result)
         result = find_or_list(class, key, size, flags, made);
-    if (made && made->id < 0)
+    if (made->id < 0)
         class->remove(made);
     return result;
 }
@@ -162,7 +197,7 @@ static void key_end(struct ipc_object *object)
 {
     if (object->node.key != IPC_PRIVATE)
         avl_remove(&object->class->table->keys, &object->node, NULL);
-    object->node.key = IPC_PRIVATE;
+    object->node.key = object->status.permissions.key = IPC_PRIVATE;
 }
 
 void ipc_key_end(struct ipc_object *object)
@@ -208,15 +243,17 @@ static long info_write(const struct ipc_class *class, bool in_use, uint64_t addr
 {
     union linux_ipc_info info = { .segments = { 0 } };
     const struct ipc_table *table = class->table;
-    unsigned bytes = class->info(table, in_use, &info), highest = IPC_OBJECTS_MAX - 1;
+    unsigned bytes = class->info(table, in_use, &info),
+             used = __atomic_load_n(&table->room, __ATOMIC_ACQUIRE);
 
-    while (highest > 0 && !__atomic_load_n(&table->slots[highest], __ATOMIC_RELAXED))
-        highest--;
-    return user_write(address, &info, bytes) ? -EFAULT : (long)highest;
+    while (used > 1 && !__atomic_load_n(&table->slots[used - 1], __ATOMIC_RELAXED))
+        used--;
+    return user_write(address, &info, bytes) ? -EFAULT : used ? (long)used - 1 : 0;
 }
 
 static int status_set(struct ipc_object *object, uint64_t address)
 {
+    struct linux_ipc_perm *permissions = &object->status.permissions;
     union linux_ipc_status status;
 
     if (user_read(&status, address, object->class->status_bytes))
@@ -227,32 +264,21 @@ static int status_set(struct ipc_object *object, uint64_t address)
         error = object->class->set(object, &status);
     if (error)
         return error;
-    object->user = status.permissions.user;
-    object->group = status.permissions.group;
-    object->mode = (object->mode & ~0777U) | (status.permissions.mode & 0777);
-    object->changed_s = ipc_now_s();
+    permissions->user = status.permissions.user;
+    permissions->group = status.permissions.group;
+    permissions->mode = (permissions->mode & ~0777U) | (status.permissions.mode & 0777);
+    ipc_change_record(object);
     return 0;
-}
-
-static int status_get(struct ipc_object *object, union linux_ipc_status *status)
-{
-    SPIN_GUARD(&object->lock);
-    status->permissions = (struct linux_ipc_perm){ .key = (int32_t)object->node.key,
-                                                   .user = object->user,
-                                                   .group = object->group,
-                                                   .creator = process_credentials.uid,
-                                                   .creator_group = process_credentials.gid,
-                                                   .mode = object->mode,
-                                                   .sequence = (uint32_t)object->id >> SLOT_BITS };
-    object->class->status(object, status);
-    return object->removed ? -EIDRM : 0;
 }
 
 static long status_write(struct ipc_object *object, uint64_t address, bool by_slot)
 {
-    union linux_ipc_status status = { .segment = { .unused = { 0 } } };
-    int error = status_get(object, &status);
-
+    spin_lock(&object->lock);
+    if (object->class->status)
+        object->class->status(object);
+    const union linux_ipc_status status = object->status;
+    int error = object->removed ? -EIDRM : 0;
+    spin_unlock(&object->lock);
     if (!error && user_write(address, &status, object->class->status_bytes))
         error = -EFAULT;
     return !error && by_slot ? object->id : error;

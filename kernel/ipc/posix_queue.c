@@ -41,7 +41,8 @@ static unsigned posix_queue_ready(struct file *file)
 
     event_audience_add(&queue->object.audience, queue);
     SPIN_GUARD(&queue->object.lock);
-    return (queue->messages.first ? READY_IN : 0) | (queue->count < queue->count_max ? READY_OUT : 0);
+    return (queue->messages.first ? READY_IN : 0) |
+           (queue->object.status.messages.count < queue->count_max ? READY_OUT : 0);
 }
 
 static uint64_t posix_queue_events(const struct file *file)
@@ -137,7 +138,7 @@ static int queue_make(const struct linux_mq_attr *given, struct message_queue **
         return -ENOMEM;
     (*out)->count_max = (uint64_t)given->messages_max;
     (*out)->message_bytes_max = (uint64_t)given->bytes_max;
-    (*out)->bytes_max = UINT64_MAX;
+    (*out)->object.status.messages.bytes_max = UINT64_MAX;
     (*out)->by_priority = true;
     return 0;
 }
@@ -334,15 +335,15 @@ long posix_queue_attributes(struct file *file, uint64_t to, uint64_t from)
     if (!queue)
         return -EBADF;
     spin_lock(&file->lock);
-    now = (struct linux_mq_attr){ .flags = file->flags & O_NONBLOCK };
+    now = (struct linux_mq_attr){
+        .flags = file->flags & O_NONBLOCK,
+        .messages_max = (int64_t)queue->count_max,
+        .bytes_max = (int64_t)queue->message_bytes_max,
+        .messages = (int64_t)__atomic_load_n(&queue->object.status.messages.count, __ATOMIC_RELAXED),
+    };
     if (to)
         file->flags = (file->flags & ~(unsigned)O_NONBLOCK) | (unsigned)set.flags;
     spin_unlock(&file->lock);
-    spin_lock(&queue->object.lock);
-    now.messages_max = (int64_t)queue->count_max;
-    now.bytes_max = (int64_t)queue->message_bytes_max;
-    now.messages = (int64_t)queue->count;
-    spin_unlock(&queue->object.lock);
     return from && user_write(from, &now, sizeof(now)) ? -EFAULT : 0;
 }
 

@@ -19,8 +19,6 @@
 struct segment {
     struct ipc_object object;
     struct shared_memory *memory; /* NULL: there is none, or it has ended */
-    int64_t attached_s, detached_s;
-    uint32_t creator, last;
 };
 
 static struct segment *segment_of(struct ipc_object *object)
@@ -39,50 +37,40 @@ static void memory_ended(struct shared_memory *memory)
     ipc_put(&segment->object);
 }
 
-static int segment_create(uint64_t bytes, struct ipc_object **out)
+static int segment_begin(struct ipc_object *object)
 {
     struct page_pool *pages = arch_process()->vm.pages;
-    struct segment *segment = bytes ? ipc_allocate(&ipc_segments, sizeof(*segment)) : NULL;
+    struct segment *segment = segment_of(object);
 
-    if (!segment)
-        return bytes ? -ENOMEM : -EINVAL;
-    *out = &segment->object;
-    segment->creator = (uint32_t)arch_process()->pid;
+    object->status.segment.facts.bytes = object->size;
+    object->status.segment.creator = (uint32_t)arch_process()->pid;
     segment->memory = shared_memory_create(pages);
     if (!segment->memory)
         return -ENOMEM;
-    segment->object.references++;
+    object->references++;
     segment->memory->context = segment;
     segment->memory->ended = memory_ended;
-    return shared_memory_size(segment->memory, pages, bytes, SIZE_RESIZE) ? -ENOMEM : 0;
+    return shared_memory_size(segment->memory, pages, object->size, SIZE_RESIZE) ? -ENOMEM : 0;
 }
 
 static void segment_remove(struct ipc_object *object)
 {
-    struct segment *segment = segment_of(object);
-
     ipc_key_end(object);
     spin_lock(&object->lock);
-    struct shared_memory *memory = object->mode & SHM_DEST ? NULL : segment->memory;
-    object->mode |= SHM_DEST;
+    struct shared_memory *memory =
+        object->status.permissions.mode & SHM_DEST ? NULL : segment_of(object)->memory;
+    object->status.permissions.mode |= SHM_DEST;
     spin_unlock(&object->lock);
     if (memory)
         shared_memory_put(memory);
     shared_memory_reclaim();
 }
 
-static void segment_status(struct ipc_object *object, union linux_ipc_status *status)
+static void segment_status(struct ipc_object *object)
 {
-    const struct segment *segment = segment_of(object);
-    struct linux_shmid_ds *to = &status->segment;
+    const struct shared_memory *memory = segment_of(object)->memory;
 
-    to->facts = (struct linux_segment_facts){ .bytes = object->size,
-                                              .attached_s = segment->attached_s,
-                                              .detached_s = segment->detached_s,
-                                              .changed_s = object->changed_s };
-    to->creator = segment->creator;
-    to->last = segment->last;
-    to->attached = segment->memory ? __atomic_load_n(&segment->memory->uses, __ATOMIC_RELAXED) : 0;
+    object->status.segment.attached = memory ? __atomic_load_n(&memory->uses, __ATOMIC_RELAXED) : 0;
 }
 
 /* Records SHM_LOCK, which changes nothing else: all memory is resident. */
@@ -92,7 +80,8 @@ static long segment_control(struct ipc_object *object, unsigned command, uint64_
     if (command != SHM_LOCK && command != SHM_UNLOCK)
         return -EINVAL;
     SPIN_GUARD(&object->lock);
-    object->mode = (object->mode & ~(uint32_t)SHM_LOCKED) | (command == SHM_LOCK ? SHM_LOCKED : 0);
+    object->status.permissions.mode &= ~(uint32_t)SHM_LOCKED;
+    object->status.permissions.mode |= command == SHM_LOCK ? SHM_LOCKED : 0;
     return 0;
 }
 
@@ -112,10 +101,14 @@ static unsigned segment_info(const struct ipc_table *table, bool in_use, union l
 static struct ipc_table table;
 
 const struct ipc_class ipc_segments = { .table = &table,
+                                        .bytes = sizeof(struct segment),
+                                        .size_min = 1,
                                         .size_max = UINT64_MAX - (1 << 24), /* as Linux's SHMMAX */
                                         .stat_command = SHM_STAT,
                                         .status_bytes = sizeof(struct linux_shmid_ds),
-                                        .create = segment_create,
+                                        .changed_at =
+                                            offsetof(union linux_ipc_status, segment.facts.changed_s),
+                                        .begin = segment_begin,
                                         .status = segment_status,
                                         .control = segment_control,
                                         .info = segment_info,
@@ -131,11 +124,11 @@ static struct shared_memory *memory_get(struct segment *segment)
 }
 
 /* Records that the caller has attached or detached the segment now. */
-static void use_record(struct segment *segment, int64_t *time_s)
+static void use_record(struct ipc_object *segment, int64_t *time_s)
 {
-    SPIN_GUARD(&segment->object.lock);
+    SPIN_GUARD(&segment->lock);
     *time_s = ipc_now_s();
-    segment->last = (uint32_t)arch_process()->pid;
+    segment->status.segment.last = (uint32_t)arch_process()->pid;
 }
 
 long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
@@ -160,7 +153,7 @@ long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
     const uint64_t end = flags & SHM_REMAP ? UINT64_MAX : address + object->size;
     int error = vm_map_shared(&arch_process()->vm, &address, object->size, rights, vm_flags, memory, 0, "");
     if (!error)
-        use_record(segment_of(object), &segment_of(object)->attached_s);
+        use_record(object, &object->status.segment.facts.attached_s);
     shared_memory_put(memory);
     shared_memory_reclaim();
     if (error)
@@ -173,7 +166,7 @@ long segment_attach(uint64_t id, uint64_t address, uint64_t flags)
 static struct ipc_object *segment_with(const struct shared_memory *memory)
 {
     SPIN_GUARD(&table.lock);
-    for (unsigned i = 0; i < IPC_OBJECTS_MAX; i++) {
+    for (unsigned i = 0; i < table.room; i++) {
         struct ipc_object *object = table.slots[i];
 
         if (!object || segment_of(object)->memory != memory)
@@ -197,7 +190,7 @@ long segment_detach(uint64_t address)
     if (!object)
         return -EINVAL;
 
-    use_record(segment_of(object), &segment_of(object)->detached_s);
+    use_record(object, &object->status.segment.facts.detached_s);
     const uint64_t end = address + page_up(object->size);
     for (uint64_t at = address; at < end && vm_next(vm, at, &area); at = area.end)
         if (area.object == memory && area.start - area.offset == address)

@@ -54,7 +54,6 @@ struct waiter {
 
 struct semaphore_set {
     struct ipc_object object;
-    int64_t operated_s;
     struct list waiters, undos;
     unsigned waiting, epoch;
     struct semaphore all[];
@@ -66,6 +65,13 @@ static struct semaphore_set *set_of(struct ipc_object *object)
 }
 
 /* ---- Operations; with the set's lock ---- */
+
+static bool is_blocked(const struct semaphore_set *set, const struct linux_sembuf *operation)
+{
+    int value = set->all[operation->number].value;
+
+    return operation->change == 0 ? value != 0 : value + operation->change < 0;
+}
 
 static void value_add(struct semaphore_set *set, const struct waiter *waiter,
                       const struct linux_sembuf *operation, int change)
@@ -82,11 +88,9 @@ static void value_add(struct semaphore_set *set, const struct waiter *waiter,
 static int operation_try(struct semaphore_set *set, const struct waiter *waiter,
                          const struct linux_sembuf *operation)
 {
-    int value = set->all[operation->number].value, changed = value + operation->change;
-
-    if (operation->change == 0 ? value != 0 : changed < 0)
+    if (is_blocked(set, operation))
         return operation->flags & IPC_NOWAIT ? -EAGAIN : MUST_WAIT;
-    if (changed > VALUE_MAX)
+    if (set->all[operation->number].value + operation->change > VALUE_MAX)
         return -ERANGE;
     if (operation->flags & SEM_UNDO) {
         int adjusted = waiter->undo->adjustments[operation->number] - operation->change;
@@ -119,7 +123,7 @@ static int operations_try(struct semaphore_set *set, struct waiter *waiter)
         done++;
     waiter->blocking = done;
     if (!result)
-        set->operated_s = ipc_now_s();
+        set->object.status.semaphores.times.operated_s = ipc_now_s();
     while (done-- > 0)
         if (result)
             value_add(set, waiter, &operations[done], -operations[done].change);
@@ -145,10 +149,7 @@ static bool waiters_serve(struct semaphore_set *set)
     bool changed = false;
 
     LIST_EACH_SAFE(waiter, waiter, &set->waiters) {
-        const struct linux_sembuf *blocking = &waiter->operations[waiter->blocking];
-        int value = set->all[blocking->number].value;
-
-        if (blocking->change == 0 ? value != 0 : value + blocking->change < 0)
+        if (is_blocked(set, &waiter->operations[waiter->blocking]))
             continue;
         int result = operations_try(set, waiter);
         if (result == MUST_WAIT)
@@ -319,14 +320,9 @@ long semaphores_operate(uint64_t id, uint64_t address, uint64_t count, uint64_t 
 
 /* ---- semctl ---- */
 
-static int set_create(uint64_t count, struct ipc_object **out)
+static int set_begin(struct ipc_object *object)
 {
-    struct semaphore_set *set =
-        count ? ipc_allocate(&ipc_semaphores, sizeof(*set) + count * sizeof(set->all[0])) : NULL;
-
-    *out = set ? &set->object : NULL;
-    if (!set)
-        return count ? -ENOMEM : -EINVAL;
+    object->status.semaphores.count = object->size;
     return 0;
 }
 
@@ -353,7 +349,7 @@ static long all_copy(struct semaphore_set *set, uint64_t address, bool to_set)
             values[i] = set->all[i].value;
     if (to_set && !error) {
         set->epoch++;
-        set->object.changed_s = ipc_now_s();
+        ipc_change_record(&set->object);
     }
     set_release(set, to_set);
     if (!error && !to_set && user_write(address, values, bytes))
@@ -377,7 +373,7 @@ static long waiters_count(const struct semaphore_set *set, uint64_t number, bool
 static void value_set(struct semaphore_set *set, uint64_t number, uint16_t value)
 {
     set->all[number] = (struct semaphore){ value, (uint32_t)arch_process()->pid };
-    set->object.changed_s = ipc_now_s();
+    ipc_change_record(&set->object);
     LIST_EACH(undo, undo, &set->undos)
         undo->adjustments[number] = 0;
 }
@@ -418,13 +414,6 @@ static long set_control(struct ipc_object *object, unsigned command, uint64_t nu
     return result;
 }
 
-static void set_status(struct ipc_object *object, union linux_ipc_status *status)
-{
-    status->semaphores.times = (struct linux_semaphore_times){ .operated_s = set_of(object)->operated_s,
-                                                               .changed_s = object->changed_s };
-    status->semaphores.count = object->size;
-}
-
 static unsigned set_info(const struct ipc_table *table, bool in_use, union linux_ipc_info *info)
 {
     info->semaphores.objects_max = info->semaphores.undo_max = IPC_OBJECTS_MAX;
@@ -456,11 +445,15 @@ static void set_end(struct ipc_object *object)
 static struct ipc_table table;
 
 const struct ipc_class ipc_semaphores = { .table = &table,
+                                          .bytes = sizeof(struct semaphore_set),
+                                          .element_bytes = sizeof(struct semaphore),
+                                          .size_min = 1,
                                           .size_max = SET_MAX,
                                           .stat_command = SEM_STAT,
                                           .status_bytes = sizeof(struct linux_semid_ds),
-                                          .create = set_create,
-                                          .status = set_status,
+                                          .changed_at =
+                                              offsetof(union linux_ipc_status, semaphores.times.changed_s),
+                                          .begin = set_begin,
                                           .control = set_control,
                                           .info = set_info,
                                           .remove = ipc_remove,

@@ -110,9 +110,7 @@ int binding_hold(struct binding_tree *tree, struct binding *binding)
 
 int binding_open(struct binding_tree *tree, struct binding *binding)
 {
-    binding->open = true;
-    if (is_taken(tree, binding))
-        binding->open = false;
+    binding->open = !is_taken(tree, binding);
     return binding->open ? 0 : -EADDRINUSE;
 }
 
@@ -137,9 +135,6 @@ void binding_release(struct binding_tree *tree, struct binding *binding)
     if (!binding->is_held)
         return;
     binding->is_held = false;
-    for (struct binding_walk *walk = tree->walks; walk; walk = walk->other)
-        if (walk->next == binding)
-            walk->next = binding->same;
     if (binding->same)
         binding->same->before = binding->before;
     if (binding->before) {
@@ -151,26 +146,4 @@ void binding_release(struct binding_tree *tree, struct binding *binding)
         binding->same->node.key = binding->node.key;
         avl_insert(&tree->root, &binding->same->node, NULL);
     }
-}
-
-void binding_walk_begin(struct binding_tree *tree, struct binding_walk *walk, struct binding *first)
-{
-    *walk = (struct binding_walk){ .next = first, .other = tree->walks };
-    tree->walks = walk;
-}
-
-struct binding *binding_next(struct binding_tree *tree, struct binding_walk *walk)
-{
-    struct binding *binding = walk->next;
-
-    if (binding) {
-        walk->next = binding->same;
-        return binding;
-    }
-    for (struct binding_walk **link = &tree->walks; *link; link = &(*link)->other)
-        if (*link == walk) {
-            *link = walk->other;
-            break;
-        }
-    return NULL;
 }

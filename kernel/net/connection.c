@@ -6,13 +6,11 @@
 #include "net/stream_state.h"
 #include "lib/errno.h"
 #include "net/lwip_hooks.h"
-#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/size.h"
 #include "process/process.h"
 #include "time/clock.h"
-#include "lwip/ip4.h"
 #include "lwip/netif.h"
 #include "lwip/priv/tcp_priv.h"
 
@@ -175,7 +173,7 @@ void connection_leave(struct connection *connection)
         connection->pcb = NULL;
         connection_due_set(connection);
         connection_peer_clear(connection);
-        connection->operations->pcb_lost(connection);
+        stream_pcb_lost(stream_of(connection));
     } else if (had_pcb) {
         connection_due_set(connection);
         if (connection->pcb->state != LISTEN && connection->pcb->flags & TF_ACK_DELAY)
@@ -186,7 +184,7 @@ void connection_leave(struct connection *connection)
 void connection_push(struct connection *connection)
 {
     if (tcp_active_pcbs == connection->pcb)
-        connection->operations->push(connection);
+        stream_push(stream_of(connection));
 }
 
 void connection_flush(struct connection *connection)
@@ -194,7 +192,7 @@ void connection_flush(struct connection *connection)
     if (!connection->pcb)
         return;
     connection_enter(connection);
-    connection->operations->push(connection); /* the pcb cannot have been lost since connection_enter */
+    stream_push(stream_of(connection)); /* the pcb cannot have been lost since connection_enter */
     connection_leave(connection);
 }
 
@@ -208,17 +206,6 @@ void connection_owe(struct connection *connection)
     connection->owed_next = NULL;
     __atomic_store_n(owed ? &owed_last->owed_next : &owed, connection, __ATOMIC_RELAXED);
     owed_last = connection;
-}
-
-static struct connection *owed_take(void)
-{
-    struct connection *connection = owed;
-
-    if (connection) {
-        __atomic_store_n(&owed, connection->owed_next, __ATOMIC_RELAXED);
-        connection->is_owed = false;
-    }
-    return connection;
 }
 
 /* Sends an acknowledgement. tcp_output sends none if Nagle's rule holds data back [RFC 896]: two ends that
@@ -262,7 +249,7 @@ static void loss_work_one(void)
         return;
     if (connection->ends.local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
         return;
-    connection->operations->address_lost(connection);
+    stream_of(connection)->error = -ENETDOWN;
     connection_enter(connection);
     tcp_abandon(connection->pcb, 0);
     connection_leave(connection);
@@ -280,14 +267,17 @@ void connection_address_lost(uint32_t address)
 
 void connection_work_one(void)
 {
-    struct connection *connection = owed_take();
+    struct connection *connection = owed;
 
-    if (!connection && loss.goes_on)
-        loss_work_one();
-    if (!connection)
+    if (!connection) {
+        if (loss.goes_on)
+            loss_work_one();
         return;
+    }
+    __atomic_store_n(&owed, connection->owed_next, __ATOMIC_RELAXED);
+    connection->is_owed = false;
     if (!connection->pcb) {
-        connection->operations->pcb_lost(connection);
+        stream_pcb_lost(stream_of(connection));
         return;
     }
     connection_enter(connection);
@@ -347,7 +337,8 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
                           const struct connection_ends *ends)
 {
     const struct tcp_hdr *header = packet->payload;
-    struct connection *incoming = is_request(header) ? listener->operations->incoming(listener) : NULL;
+    struct stream *stream = is_request(header) ? stream_incoming(stream_of(listener)) : NULL;
+    struct connection *incoming = stream ? &stream->connection : NULL;
 
     if (is_request(header) && !incoming) { /* no room: the peer tries again */
         pbuf_free(packet);
@@ -365,11 +356,13 @@ static void request_input(struct connection *listener, struct pbuf *packet, stru
     if (!incoming)
         return;
     incoming->pcb = pcb;
-    if (pcb)
-        connection_peer_set(incoming); /* cannot fail: a segment of an existing connection goes to that */
-    incoming->operations->incoming_done(incoming);
-    if (pcb)
-        connection_due_set(incoming);
+    if (!pcb) {
+        stream_pcb_lost(stream);
+        return;
+    }
+    connection_peer_set(incoming); /* cannot fail: a segment of an existing connection goes to that */
+    stream_pcb_configure(stream);
+    connection_due_set(incoming);
 }
 
 /* Handles a segment for no connection. A new connection request replaces a record of TIME_WAIT. */
@@ -408,38 +401,13 @@ static struct pbuf *charged(const struct connection *connection, struct pbuf *pa
     return copy;
 }
 
-/* Returns whether the header ends with an option's kind. lwIP would read the length after it, where the
- * packet may end. */
-static bool is_option_cut(const struct pbuf *packet)
-{
-    const unsigned end = TCPH_HDRLEN_BYTES((const struct tcp_hdr *)packet->payload);
-    unsigned at = TCP_HLEN;
-
-    while (at < end) {
-        const uint8_t kind = pbuf_get_at(packet, size_16(at));
-
-        if (kind == LWIP_TCP_OPT_EOL)
-            return false;
-        if (kind == LWIP_TCP_OPT_NOP) {
-            at++;
-            continue;
-        }
-        if (at + 1 == end)
-            return true;
-        const uint8_t length = pbuf_get_at(packet, size_16(at + 1));
-        if (length < 2) /* lwIP reads no further */
-            return false;
-        at += length;
-    }
-    return false;
-}
-
 void network_tcp_input(struct pbuf *packet, struct netif *interface)
 {
     struct tcp_hdr *header = packet->payload;
+    const int selected = packet->len < TCP_HLEN ? -1 : segment_selected_find(packet);
     struct connection *connection;
 
-    if (packet->len < TCP_HLEN || is_option_cut(packet)) {
+    if (selected < 0) {
         pbuf_free(packet);
         return;
     }
@@ -451,21 +419,22 @@ void network_tcp_input(struct pbuf *packet, struct netif *interface)
         return;
     }
     if (packet->tot_len > TCPH_HDRLEN_BYTES(header) &&
-        !connection->operations->may_receive(connection, packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
+        !stream_may_receive(stream_of(connection), packet->tot_len - TCPH_HDRLEN_BYTES(header))) {
         pbuf_free(packet);
         return;
     }
     packet = charged(connection, packet);
     if (!packet)
         return;
-    uint32_t selected_bytes = segment_selected_bytes(packet, connection->pcb->lastack);
+    const uint32_t selected_bytes =
+        selected ? segment_selected_bytes(packet, (unsigned)selected, connection->pcb->lastack) : 0;
 
     connection_enter(connection);
     tcp_input(packet, interface);
     if (!is_lost(connection)) {
         if (selected_bytes)
             connection_loss_repair(connection->pcb, selected_bytes);
-        connection->operations->push(connection);
+        stream_push(stream_of(connection));
     }
     connection_leave(connection);
 }
@@ -496,7 +465,7 @@ void connections_of_processes_end(void)
 
 bool connections_are_sending(bool of_processes)
 {
-    const struct connection *connection;
+    struct connection *connection;
     uint64_t key = 0;
     bool sending;
 
@@ -504,7 +473,7 @@ bool connections_are_sending(bool of_processes)
         network_lock();
         connection = connection_next(&key);
         sending = connection && (connection->is_of_process || !of_processes) &&
-                  connection->operations->is_sending(connection);
+                  stream_is_sending(stream_of(connection));
         network_unlock();
     } while (connection && !sending);
     return sending;

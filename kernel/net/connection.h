@@ -57,7 +57,6 @@ struct binding {
 
 struct binding_tree {
     struct avl_node *root;
-    struct binding_walk *walks;
 };
 
 /* Holds binding->address and ->port; if the port is 0, chooses an unused one from 32768 on. -EADDRINUSE. */
@@ -74,39 +73,7 @@ struct binding *binding_find(const struct binding_tree *tree, uint32_t address, 
  * to: of those that share, one chosen by the peer; else the first that is open; NULL if none is. */
 struct binding *binding_choose(struct binding *first, const struct connection_ends *ends);
 
-/* Walks from one holder of an address and port to the next, even if the caller releases the lock in between:
- * a holder that has gone meanwhile is skipped. The walk begins with what binding_find has found, and lasts
- * until binding_next has returned NULL. */
-struct binding_walk {
-    struct binding *next;
-    struct binding_walk *other;
-};
-
-void binding_walk_begin(struct binding_tree *tree, struct binding_walk *walk, struct binding *first);
-struct binding *binding_next(struct binding_tree *tree, struct binding_walk *walk);
-
 extern struct binding_tree tcp_bindings, udp_bindings;
-
-struct connection;
-
-/* What the owner of a connection implements: a stream (stream.c). Called with the lock held. */
-struct connection_operations {
-    /* Returns whether there is memory for this number of bytes, which a segment brings. */
-    bool (*may_receive)(struct connection *connection, unsigned bytes);
-    /* Returns a connection without pcb for a request to this listener; NULL: not now. */
-    struct connection *(*incoming)(struct connection *listener);
-    /* Takes what has become of `incoming`; pcb is NULL if nothing has. */
-    void (*incoming_done)(struct connection *connection);
-    /* Hands lwIP bytes to be sent, as far as that is useful now; after them the stream's end. */
-    void (*push)(struct connection *connection);
-    bool (*is_sending)(const struct connection *connection); /* has bytes unsent or in flight */
-    /* The time has come that `limit_tick` names. It may free the pcb. */
-    void (*late)(struct connection *connection);
-    /* Makes the connection end with an error: the node has lost its address. */
-    void (*address_lost)(struct connection *connection);
-    /* Frees the connection, whose pcb lwIP has freed, if it has no owner. */
-    void (*pcb_lost)(struct connection *connection);
-};
 
 struct connection {
     struct avl_node by_address; /* the first member; in the tree while it has a peer */
@@ -116,7 +83,6 @@ struct connection {
     struct connection_ends ends;
     bool has_peer, is_due, is_owed, is_of_process;
     struct tcp_pcb *pcb; /* NULL: lwIP has none */
-    const struct connection_operations *operations;
     struct network_account *account;
     struct rank_timer *timer;
     struct connection *owed_next; /* next in the queue that connection_work serves */
@@ -242,9 +208,13 @@ void connection_timers_serve(void);
 /* ---- Segments that a peer misses, by its selective acknowledgements [RFC 2018; RFC 6675]: connection_loss.c
  * ---- */
 
-/* Returns how many bytes a segment reports received above those that it, or an earlier one, acknowledges.
- * Called before tcp_input. */
-uint32_t segment_selected_bytes(const struct pbuf *packet, uint32_t acknowledged);
+/* Returns where selective acknowledgements stand in a segment's header, 0 if it has none. Returns -1 if the
+ * header ends with an option's kind: lwIP would read the length after it, where the packet may end. */
+int segment_selected_find(const struct pbuf *packet);
+
+/* Returns how many bytes those at `at` report received above those that the segment, or an earlier one,
+ * acknowledges. Called before tcp_input. */
+uint32_t segment_selected_bytes(const struct pbuf *packet, unsigned at, uint32_t acknowledged);
 
 /* Sends the first unacknowledged segment again, if `selected_bytes` above it say that it is lost; only once
  * until it is acknowledged, as lwIP does by its own count. Called after tcp_input. */

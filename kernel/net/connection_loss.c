@@ -7,53 +7,57 @@
  * none of them. Runs with the network's lock held, between connection_enter and connection_leave.
  */
 #include "net/connection.h"
+#include "net/size.h"
 #include "lwip/priv/tcp_priv.h"
 
-#define OPTION_END   0
-#define OPTION_NONE  1
 #define OPTION_SACK  5
-#define BLOCK_BYTES  8
+#define BLOCKS_MAX   5 /* an option has 255 bytes, but the header 40 for all of them */
 #define SEGMENTS_MAX 2 /* with no more above it, a segment may still be in flight [RFC 6675, DupThresh] */
 
-static uint32_t number_at(const uint8_t *bytes)
+int segment_selected_find(const struct pbuf *packet)
 {
-    return lwip_ntohl((uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-                      (uint32_t)bytes[3] << 24);
+    const unsigned end = TCPH_HDRLEN_BYTES((const struct tcp_hdr *)packet->payload);
+    unsigned at = TCP_HLEN;
+    int found = 0;
+
+    while (at < end) {
+        const uint8_t kind = pbuf_get_at(packet, size_16(at));
+
+        if (kind == LWIP_TCP_OPT_EOL)
+            break;
+        if (kind == LWIP_TCP_OPT_NOP) {
+            at++;
+            continue;
+        }
+        if (at + 1 == end)
+            return -1;
+        const uint8_t length = pbuf_get_at(packet, size_16(at + 1));
+        if (length < 2) /* lwIP reads no further */
+            break;
+        if (kind == OPTION_SACK && at + length <= end)
+            found = (int)at;
+        at += length;
+    }
+    return found;
 }
 
-/* Returns the bytes of these blocks above what is acknowledged. Blocks below report duplicates, or are
- * old. */
-static uint32_t block_bytes(const uint8_t *blocks, unsigned length, uint32_t acknowledged)
+uint32_t segment_selected_bytes(const struct pbuf *packet, unsigned at, uint32_t acknowledged)
 {
-    uint32_t bytes = 0;
+    const struct tcp_hdr *header = packet->payload;
+    uint32_t blocks[BLOCKS_MAX][2], bytes = 0;
+    const unsigned length = pbuf_get_at(packet, size_16(at + 1)) - 2U,
+                   copied = pbuf_copy_partial(packet, blocks, size_16(length), size_16(at + 2));
 
-    for (unsigned at = 0; at + BLOCK_BYTES <= length; at += BLOCK_BYTES) {
-        uint32_t begin = number_at(blocks + at), end = number_at(blocks + at + 4);
+    if (TCP_SEQ_GT(lwip_ntohl(header->ackno), acknowledged))
+        acknowledged = lwip_ntohl(header->ackno);
+    for (unsigned i = 0; i < copied / sizeof(blocks[0]); i++) {
+        const uint32_t begin = lwip_ntohl(blocks[i][0]), end = lwip_ntohl(blocks[i][1]);
 
+        /* Blocks below report duplicates, or are old. */
         if (TCP_SEQ_GT(begin, acknowledged) && TCP_SEQ_GT(end, begin))
             bytes += end - begin;
     }
     return bytes;
-}
-
-uint32_t segment_selected_bytes(const struct pbuf *packet, uint32_t acknowledged)
-{
-    const struct tcp_hdr *header = packet->payload;
-    const uint8_t *options = packet->payload;
-    unsigned at = TCP_HLEN, end = TCPH_HDRLEN_BYTES(header), length = 0;
-
-    if (end > packet->len)
-        return 0;
-    if (TCP_SEQ_GT(lwip_ntohl(header->ackno), acknowledged))
-        acknowledged = lwip_ntohl(header->ackno);
-    for (; at + 1 < end && options[at] != OPTION_END; at += length) {
-        length = options[at] == OPTION_NONE ? 1 : options[at + 1];
-        if (length == 0 || at + length > end)
-            return 0;
-        if (options[at] == OPTION_SACK && length > 2)
-            return block_bytes(options + at + 2, length - 2, acknowledged);
-    }
-    return 0;
 }
 
 void connection_loss_repair(struct tcp_pcb *pcb, uint32_t selected_bytes)

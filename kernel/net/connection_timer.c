@@ -12,10 +12,10 @@
 #include "arch.h"
 #include "lib/list.h"
 #include "mm/page.h"
-#include "net/connection.h"
 #include "net/datagram.h"
 #include "net/memory.h"
 #include "net/network.h"
+#include "net/stream_state.h"
 #include "process/process.h"
 #include "time/clock.h"
 #include "time/timer.h"
@@ -205,7 +205,7 @@ static void step(struct connection *connection)
     connection_enter(connection);
     if (connection->is_limited && !until(connection->limit_tick, tcp_ticks)) {
         connection->is_limited = false;
-        connection->operations->late(connection);
+        stream_late(stream_of(connection));
         connection_leave(connection);
         return;
     }

@@ -39,8 +39,10 @@ struct membership {
 };
 
 struct datagram_socket {
-    struct socket socket; /* with `ip` the first members: inet.h */
+    struct socket socket; /* this and the next three are the first members: inet.h */
     struct ip_options ip;
+    int error;
+    uint64_t changes;
     struct process *process;
     struct network_account *account;
     struct binding binding; /* UDP's port, or a ping's identifier */
@@ -51,11 +53,9 @@ struct datagram_socket {
     uint32_t multicast_interface; /* its address; 0: by route */
     uint32_t remote_address;
     uint16_t remote_port;
-    int error; /* negative, pending */
     struct list received;
     uint64_t received_bytes; /* including what describes them */
-    uint64_t changes;
-    uint32_t icmp_filter; /* a bit for each type that is dropped */
+    uint32_t icmp_filter;    /* a bit for each type that is dropped */
     struct membership memberships[MEMBERSHIPS_MAX];
 };
 
@@ -81,6 +81,10 @@ void datagram_changed(struct datagram_socket *socket);
  * idle and by ranks that are among the receivers. datagram_input.c */
 bool datagram_has_more(void);
 bool datagram_deliver_more(void);
+
+/* Has datagrams for several sockets skip one that is about to be closed. The caller holds the lock.
+ * datagram_input.c */
+void datagram_receiver_skip(const struct binding *binding);
 
 /* Gives a socket an error that its packet has caused. The caller holds the lock. datagram_input.c */
 void datagram_error(const struct connection_ends *ends, int error);

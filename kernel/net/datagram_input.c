@@ -7,7 +7,6 @@
 #include "fs/file.h"
 #include "net/datagram.h"
 #include "net/lwip_hooks.h"
-#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/size.h"
@@ -16,7 +15,6 @@
 #include "process/schedule.h"
 #include "lwip/icmp.h"
 #include "lwip/inet_chksum.h"
-#include "lwip/ip4.h"
 #include "lwip/priv/raw_priv.h"
 #include "lwip/udp.h"
 
@@ -63,9 +61,8 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
 
     if (socket->receive_shut || socket->received_bytes + charged > socket->socket.receive_room)
         return;
-    struct network_account *before = network_account_use(socket->account);
+    NETWORK_PAYER(socket->account);
     struct datagram *datagram = network_allocate(charged);
-    network_account_use(before);
     if (!datagram)
         return;
     *datagram = (struct datagram){ .arrival = arrival, .bytes = bytes };
@@ -103,12 +100,12 @@ static struct datagram_socket *receiver_of(const struct connection_ends *ends)
 /* ---- To many ---- */
 
 /* A packet for several sockets, until all of them have it. Those bound to the address that it was sent to
- * come first. */
+ * come first. The lock is released in between. */
 struct fan {
     struct pbuf *packet; /* NULL: unused */
     uint64_t receivers;  /* receiver_bit of their ranks */
     struct arrival arrival;
-    struct binding_walk exact, any;
+    struct binding *next, *any; /* the next receiver; the first of those of any address, if they come later */
 };
 
 static struct fan fans[FANS_MAX];
@@ -161,6 +158,16 @@ bool datagram_has_more(void)
     return bits && bits & own_receivers();
 }
 
+void datagram_receiver_skip(const struct binding *binding)
+{
+    for (struct fan *fan = fans; fan < fans + FANS_MAX; fan++) {
+        if (fan->next == binding)
+            fan->next = binding->same;
+        if (fan->any == binding)
+            fan->any = binding->same;
+    }
+}
+
 bool datagram_deliver_more(void)
 {
     const uint64_t own = own_receivers();
@@ -170,16 +177,18 @@ bool datagram_deliver_more(void)
         fan++;
     if (fan == fans + FANS_MAX)
         return false;
-    struct datagram_socket *socket = owner(binding_next(&udp_bindings, &fan->exact));
-
-    if (!socket)
-        socket = owner(binding_next(&udp_bindings, &fan->any));
+    if (!fan->next) {
+        fan->next = fan->any;
+        fan->any = NULL;
+    }
+    struct datagram_socket *socket = owner(fan->next);
     if (!socket) {
         pbuf_free(fan->packet);
         fan->packet = NULL;
         receivers_set();
         return true;
     }
+    fan->next = fan->next->same;
     if (is_from_peer(socket, fan->arrival.address, fan->arrival.port) &&
         hears(socket, fan->arrival.destination))
         deliver(socket, fan->packet, UDP_HLEN, fan->arrival);
@@ -204,8 +213,8 @@ static void fan_out(struct binding *exact, struct binding *any, struct pbuf *pac
     pbuf_ref(packet);
     free->packet = packet;
     free->arrival = arrival_of(port);
-    binding_walk_begin(&udp_bindings, &free->exact, exact);
-    binding_walk_begin(&udp_bindings, &free->any, any);
+    free->next = exact;
+    free->any = any;
     free->receivers = receivers_of(exact) | receivers_of(any);
     receivers_set();
     idle_look_soon_locked(); /* the caller may not be one of the receivers */

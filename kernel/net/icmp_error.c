@@ -12,7 +12,6 @@
 #include "net/size.h"
 #include "net/stream_state.h"
 #include "lwip/icmp.h"
-#include "lwip/ip4.h"
 #include "lwip/priv/tcp_priv.h"
 
 #define SEGMENT_MIN       (552 - 40) /* smaller paths are not believed */
@@ -30,21 +29,14 @@ struct embedded {
 
 static int errno_of(unsigned type, unsigned code)
 {
-    if (type == ICMP_TE)
-        return -EHOSTUNREACH;
-    switch (code) {
-    case 0:
-    case 6:
-    case 11:
-        return -ENETUNREACH;
-    case CODE_PROTOCOL:
-    case CODE_PORT:
-        return -ECONNREFUSED;
-    case CODE_FRAGMENT:
-        return -EMSGSIZE;
-    default:
-        return -EHOSTUNREACH;
-    }
+    static const uint8_t errors[] = {
+        [0] = ENETUNREACH,          [CODE_PROTOCOL] = ECONNREFUSED,
+        [CODE_PORT] = ECONNREFUSED, [CODE_FRAGMENT] = EMSGSIZE,
+        [6] = ENETUNREACH,          [11] = ENETUNREACH,
+    };
+    const int error = type == ICMP_DUR && code < sizeof(errors) ? errors[code] : 0;
+
+    return error ? -error : -EHOSTUNREACH;
 }
 
 static void segments_shrink(struct connection *connection, unsigned way_bytes)

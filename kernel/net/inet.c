@@ -8,6 +8,7 @@
 #include "lib/errno.h"
 #include "lib/kstring.h"
 #include "mm/page.h"
+#include "net/connection.h"
 #include "net/interface.h"
 #include "net/interface_facts.h"
 #include "lwip/def.h"
@@ -20,9 +21,9 @@ int inet_configure(const struct command_line *line, struct message *why)
 {
     const char *value = command_line_option(line, "raw_sockets");
 
-    if (value && strcmp(value, "on") != 0 && strcmp(value, "off") != 0)
-        return message_set(why, -EINVAL, "raw_sockets=%s: it can be on or off", value);
     raw_is_allowed = value && strcmp(value, "on") == 0;
+    if (value && !raw_is_allowed && strcmp(value, "off") != 0)
+        return message_set(why, -EINVAL, "raw_sockets=%s: it can be on or off", value);
     return 0;
 }
 
@@ -81,6 +82,32 @@ bool inet_may_bind(const struct inet_socket *socket, uint32_t address)
     return socket->ip.free_bind || inet_is_local(address);
 }
 
+int inet_hold(struct binding_tree *tree, struct binding *binding, const struct inet_socket *socket,
+              uint32_t address, uint16_t port)
+{
+    const uint32_t address_before = binding->address;
+
+    binding->address = address;
+    binding->port = port;
+    binding->reuse = socket_switch(&socket->socket, SO_REUSEADDR);
+    binding->shares = socket_switch(&socket->socket, SO_REUSEPORT);
+    if ((tree == &tcp_bindings && !port && socket->ip.no_port) || binding_hold(tree, binding) == 0)
+        return 0;
+    binding->address = address_before;
+    binding->port = 0;
+    return -EADDRINUSE;
+}
+
+uint64_t inet_activity(struct file *file)
+{
+    return __atomic_load_n(&((struct inet_socket *)file->object)->changes, __ATOMIC_RELAXED);
+}
+
+uint64_t inet_events(const struct file *file)
+{
+    return event_of(file->object);
+}
+
 /* ---- Options ---- */
 
 int32_t inet_option_value(const void *value, uint32_t bytes)
@@ -93,26 +120,12 @@ int32_t inet_option_value(const void *value, uint32_t bytes)
     return number;
 }
 
-uint32_t inet_option_room(int32_t value, uint32_t low, uint32_t high)
-{
-    uint64_t room = value < 0 ? high : smaller((uint64_t)value * 2, high);
-
-    return room < low ? low : (uint32_t)room;
-}
-
 int inet_option_answer(void *value, uint32_t *bytes, int32_t answer)
 {
     if (*bytes > sizeof(answer))
         *bytes = sizeof(answer);
     memcpy(value, &answer, *bytes);
     return 0;
-}
-
-int inet_mtu_answer(bool has_peer, uint32_t peer, void *value, uint32_t *bytes)
-{
-    const struct netif *interface = interface_owns(peer) ? &loopback_interface : &ethernet_interface;
-
-    return has_peer ? inet_option_answer(value, bytes, interface->mtu) : -ENOTCONN;
 }
 
 #define IP_FIELD(name) \
@@ -171,6 +184,8 @@ int inet_option_set(struct inet_socket *socket, const struct inet_option *table,
         return device_set(&socket->socket, bytes_of, bytes);
     if (!row)
         return -ENOPROTOOPT;
+    if (level == SOL_SOCKET)
+        value = value < 0 || value > row->high / 2 ? row->high : 2 * value;
     if (value == -1 && row->standard)
         value = row->standard;
     if (row->high == 1) {
@@ -184,8 +199,8 @@ int inet_option_set(struct inet_socket *socket, const struct inet_option *table,
     return 0;
 }
 
-int inet_option_get(const struct inet_socket *socket, const struct inet_option *table, int level, int option,
-                    void *value, uint32_t *bytes)
+int inet_option_get(struct inet_socket *socket, uint32_t peer, const struct inet_option *table, int level,
+                    int option, void *value, uint32_t *bytes)
 {
     const struct inet_option *row = option_find(table, level, option);
     struct interface_facts facts;
@@ -197,6 +212,13 @@ int inet_option_get(const struct inet_socket *socket, const struct inet_option *
         memcpy(value, name, *bytes);
         return 0;
     }
+    if (level == SOL_SOCKET && option == SO_ERROR)
+        return inet_option_answer(value, bytes, -inet_error_take(&socket->error));
+    if (level == LEVEL_IP && option == IP_MTU && !peer)
+        return -ENOTCONN;
+    if (level == LEVEL_IP && option == IP_MTU)
+        return inet_option_answer(value, bytes,
+                                  (interface_owns(peer) ? &loopback_interface : &ethernet_interface)->mtu);
     if (!row)
         return -ENOPROTOOPT;
     memcpy(&answer, (const char *)socket + row->at, row->bytes);

@@ -53,10 +53,12 @@ struct ip_options {
 };
 #define IP_OPTIONS_INITIAL ((struct ip_options){ .ttl = 64, .mtu_discover = MTU_USUAL, .all_groups = true })
 
-/* How the structures of all sockets of AF_INET begin. */
+/* How the structures of all sockets of AF_INET begin; guarded by the network's lock. */
 struct inet_socket {
     struct socket socket;
     struct ip_options ip;
+    int error;        /* negative, pending */
+    uint64_t changes; /* number of changes of its readiness */
 };
 
 struct command_line;
@@ -84,11 +86,33 @@ int inet_datagram_create(struct file *file, int type, int protocol);
 int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port);
 void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port);
 
+/* Implements calls of struct file_operations. */
+uint64_t inet_activity(struct file *file);
+uint64_t inet_events(const struct file *file);
+
+/* Takes the pending error. The caller holds the lock. */
+static inline int inet_error_take(int *error)
+{
+    const int taken = *error;
+
+    *error = 0;
+    return taken;
+}
+
+/* Holds an address and port for a socket, with its options; 0 is any port, or, of TCP with
+ * IP_BIND_ADDRESS_NO_PORT, one that connect chooses. If it fails, the binding stays as it was. The caller
+ * holds the lock. -EADDRINUSE. */
+struct binding;
+struct binding_tree;
+int inet_hold(struct binding_tree *tree, struct binding *binding, const struct inet_socket *socket,
+              uint32_t address, uint16_t port);
+
 /* Returns whether bind(2) takes the address as one of the node's. */
 bool inet_is_local(uint32_t address);
 bool inet_is_multicast(uint32_t address);
 
-/* An option that is a field of the socket's structure. */
+/* An option that is a field of the socket's structure. Those of SOL_SOCKET are room: twice the value, as on
+ * Linux, for its own overhead. */
 struct inet_option {
     uint8_t level, option;
     uint8_t bytes;     /* of the field; 0: the end of a table */
@@ -101,19 +125,13 @@ struct inet_option {
 /* Returns whether a socket may be bound to an address: one of the node's, or any with IP_FREEBIND. */
 bool inet_may_bind(const struct inet_socket *socket, uint32_t address);
 
-/* Sets an option by a table of its kind of socket, or one that all kinds have; inet_option_get reads one.
- * -ENOPROTOOPT, -EINVAL, -ENODEV. */
+/* Sets an option by a table of its kind of socket, or one that all kinds have; inet_option_get reads one, as
+ * IP_MTU, the largest packet on the way to the peer (0: none), and takes the error. The caller of that holds
+ * the lock. -ENOPROTOOPT, -EINVAL, -ENODEV, -ENOTCONN. */
 int inet_option_set(struct inet_socket *socket, const struct inet_option *table, int level, int option,
                     const void *value, uint32_t bytes);
-int inet_option_get(const struct inet_socket *socket, const struct inet_option *table, int level, int option,
-                    void *value, uint32_t *bytes);
-
-/* Answers IP_MTU: the largest packet on the way to the peer; -ENOTCONN without one. */
-int inet_mtu_answer(bool has_peer, uint32_t peer, void *value, uint32_t *bytes);
-
-/* Returns the room for a value of SO_RCVBUF or SO_SNDBUF: twice as much, as on Linux, for its own overhead.
- */
-uint32_t inet_option_room(int32_t value, uint32_t low, uint32_t high);
+int inet_option_get(struct inet_socket *socket, uint32_t peer, const struct inet_option *table, int level,
+                    int option, void *value, uint32_t *bytes);
 
 /* Returns an option's value as a number: of one byte or of four. inet_option_answer writes one. */
 int32_t inet_option_value(const void *value, uint32_t bytes);

@@ -36,22 +36,12 @@ static struct binding_tree *tree_of(const struct datagram_socket *socket)
  * held. */
 static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
 {
-    struct binding *binding = &socket->binding;
-    const uint32_t address_before = binding->address;
-
-    binding->address = address;
-    binding->port = port;
-    if (datagram_is_raw(socket))
-        return 0;
-    binding->reuse = socket_switch(&socket->socket, SO_REUSEADDR);
-    binding->shares = socket_switch(&socket->socket, SO_REUSEPORT);
-    binding->open = !socket->connected;
-    int error = binding_hold(tree_of(socket), binding);
-    if (error) {
-        binding->address = address_before;
-        binding->port = 0;
+    if (!datagram_is_raw(socket)) {
+        socket->binding.open = !socket->connected;
+        return inet_hold(tree_of(socket), &socket->binding, (struct inet_socket *)socket, address, port);
     }
-    return error;
+    socket->binding.address = address;
+    return 0;
 }
 
 /* Binds a socket that has no port, but sends or connects, to any port. The caller holds the lock. */
@@ -77,23 +67,19 @@ static int datagram_bind(struct file *file, const struct socket_address *name)
     return is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
 }
 
-static int disconnect(struct datagram_socket *socket)
-{
-    NETWORK_GUARD();
-    socket->connected = false;
-    socket->binding.open = true;
-    socket->remote_address = socket->remote_port = 0;
-    return 0;
-}
-
 static int datagram_connect(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = file->object;
     uint32_t address;
     uint16_t port;
 
-    if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC)
-        return disconnect(socket);
+    if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC) {
+        NETWORK_GUARD();
+        socket->connected = false;
+        socket->binding.open = true;
+        socket->remote_address = socket->remote_port = 0;
+        return 0;
+    }
     int error = inet_address_read(name, &address, &port);
     if (error)
         return error;
@@ -276,9 +262,7 @@ static int send_check(struct datagram_socket *socket, uint64_t bytes)
         return -EINVAL;
     if (socket->header_included && bytes < IP_HLEN)
         return -EINVAL;
-    int error = socket->error;
-    socket->error = 0;
-    return error;
+    return inet_error_take(&socket->error);
 }
 
 /* Allocates a packet that the socket's account pays for. The caller holds the lock. */
@@ -341,8 +325,7 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
     struct datagram *datagram = NULL;
 
     NETWORK_GUARD();
-    *error = socket->error;
-    socket->error = 0;
+    *error = inet_error_take(&socket->error);
     if (!*error && socket->received.first) {
         datagram = LIST_OWNER(socket->received.first, datagram, link);
         datagram->users++;
@@ -355,13 +338,6 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
         *error = -EAGAIN;
     }
     return datagram;
-}
-
-static void datagram_put(struct datagram *datagram)
-{
-    NETWORK_GUARD();
-    if (--datagram->users == 0 && datagram->taken)
-        network_free(datagram);
 }
 
 static void describe(const struct datagram_socket *socket, const struct datagram *datagram,
@@ -423,7 +399,9 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
     if (!datagram)
         return error;
     int64_t result = datagram_copy(socket, datagram, message);
-    datagram_put(datagram);
+    NETWORK_GUARD();
+    if (--datagram->users == 0 && datagram->taken)
+        network_free(datagram);
     return result;
 }
 
@@ -462,22 +440,13 @@ static unsigned datagram_ready(struct file *file)
            (socket->receive_shut && socket->send_shut ? READY_HANG_UP : 0);
 }
 
-static uint64_t datagram_activity(struct file *file)
-{
-    return __atomic_load_n(&((struct datagram_socket *)file->object)->changes, __ATOMIC_RELAXED);
-}
-
-static uint64_t datagram_events(const struct file *file)
-{
-    return event_of(file->object);
-}
-
 /* Frees the socket, and one by one the datagrams that were not read: the lock is released after each. */
 static void datagram_release(struct file *file)
 {
     struct datagram_socket *socket = file->object;
 
     network_lock();
+    datagram_receiver_skip(&socket->binding);
     binding_release(tree_of(socket), &socket->binding);
     if (datagram_is_raw(socket)) {
         list_remove(&raw_sockets, &socket->raw);
@@ -511,8 +480,8 @@ static const struct socket_operations datagram_operations = {
 static const struct file_operations datagram_files = {
     .move = socket_move,
     .ready = datagram_ready,
-    .activity = datagram_activity,
-    .events = datagram_events,
+    .activity = inet_activity,
+    .events = inet_events,
     .release = datagram_release,
     .waits = true,
 };

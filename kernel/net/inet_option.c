@@ -7,7 +7,6 @@
 #include "lib/kstring.h"
 #include "mm/page.h"
 #include "net/datagram.h"
-#include "net/interface.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "lwip/igmp.h"
@@ -124,6 +123,8 @@ static int multicast_interface_set(struct datagram_socket *socket, const void *v
     sizeof(((struct datagram_socket *)NULL)->name), false, offsetof(struct datagram_socket, name)
 
 static const struct inet_option options[] = {
+    { SOL_SOCKET, SO_RCVBUF, sizeof(uint32_t), true, offsetof(struct datagram_socket, socket.receive_room),
+      DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX, 0 },
     { LEVEL_IP, IP_MULTICAST_TTL, FIELD(multicast_ttl), 0, 255, 1 },
     { LEVEL_IP, IP_MULTICAST_LOOP, FIELD(multicast_loop), 0, 1, 0 },
     { LEVEL_IP, IP_MULTICAST_IF, FIELD(multicast_interface), 0, 0, 0 }, /* only for reading */
@@ -132,12 +133,11 @@ static const struct inet_option options[] = {
     { 0 },
 };
 
-_Static_assert(offsetof(struct datagram_socket, ip) == offsetof(struct inet_socket, ip), "inet.h");
+_Static_assert(offsetof(struct datagram_socket, changes) == offsetof(struct inet_socket, changes), "inet.h");
 
 int datagram_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct datagram_socket *socket = file->object;
-    int32_t number = inet_option_value(value, bytes);
 
     if (level == LEVEL_IP && option == IP_MULTICAST_IF)
         return multicast_interface_set(socket, value, bytes);
@@ -145,10 +145,6 @@ int datagram_option_set(struct file *file, int level, int option, const void *va
         return membership_change(socket, option, value, bytes);
     if ((level == LEVEL_RAW || option == IP_HDRINCL) && !datagram_is_raw(socket))
         return -ENOPROTOOPT;
-    if (level == SOL_SOCKET && option == SO_RCVBUF) {
-        socket->socket.receive_room = inet_option_room(number, DATAGRAM_ROOM_MIN, DATAGRAM_ROOM_MAX);
-        return 0;
-    }
     return inet_option_set((struct inet_socket *)socket, options, level, option, value, bytes);
 }
 
@@ -156,15 +152,9 @@ int datagram_option_get(struct file *file, int level, int option, void *value, u
 {
     struct datagram_socket *socket = file->object;
 
-    if (level == SOL_SOCKET && option == SO_ERROR) {
-        NETWORK_GUARD();
-        int error = -socket->error;
-        socket->error = 0;
-        return inet_option_answer(value, bytes, error);
-    }
     if (level != LEVEL_IP && level != SOL_SOCKET)
         return -EOPNOTSUPP;
-    if (level == LEVEL_IP && option == IP_MTU)
-        return inet_mtu_answer(socket->connected, socket->remote_address, value, bytes);
-    return inet_option_get((const struct inet_socket *)socket, options, level, option, value, bytes);
+    NETWORK_GUARD();
+    return inet_option_get((struct inet_socket *)socket, socket->connected ? socket->remote_address : 0,
+                           options, level, option, value, bytes);
 }

@@ -12,7 +12,6 @@
 #include "net/network.h"
 #include "net/stream.h"
 #include "net/stream_state.h"
-#include "process/event.h"
 #include "process/process.h"
 #include "smp/crosscall.h"
 #include "time/clock.h"
@@ -68,15 +67,7 @@ static int stream_bind(struct file *file, const struct socket_address *name)
         return -EINVAL;
     if (!inet_may_bind((struct inet_socket *)stream, address))
         return -EADDRNOTAVAIL;
-    binding->address = address;
-    binding->port = port;
-    binding->reuse = socket_switch(socket_of(file), SO_REUSEADDR);
-    binding->shares = socket_switch(socket_of(file), SO_REUSEPORT);
-    if (port || !stream->ip.no_port) /* else connect chooses the port */
-        error = binding_hold(&tcp_bindings, binding);
-    if (error)
-        binding->address = binding->port = 0;
-    return error;
+    return inet_hold(&tcp_bindings, binding, (struct inet_socket *)stream, address, port);
 }
 
 static int stream_name(struct file *file, bool of_peer, struct socket_address *name)
@@ -109,7 +100,7 @@ static int connect_outcome(struct stream *stream)
     if (stream->state != STREAM_CONNECTING)
         stream->is_pending = false;
     if (stream->state == STREAM_ENDED)
-        error = stream_error_take(stream);
+        error = inet_error_take(&stream->error);
     if (stream->state != STREAM_OPEN && !error)
         error = -ECONNABORTED;
     return error;
@@ -276,10 +267,14 @@ void inet_stream_say(struct file *file, const char *line, size_t bytes, bool end
 
 /* ---- Options ---- */
 
-#define FIELD(name)   sizeof(((struct stream *)NULL)->tcp.name), false, offsetof(struct stream, tcp.name)
+#define FIELD(name) sizeof(((struct stream *)NULL)->tcp.name), false, offsetof(struct stream, tcp.name)
+#define ROOM(name) \
+    sizeof(uint32_t), true, offsetof(struct stream, socket.name), STREAM_ROOM_MIN, STREAM_ROOM_MAX
 #define BOUNDED(name) sizeof(((struct stream *)NULL)->tcp.name), true, offsetof(struct stream, tcp.name)
 
 static const struct inet_option options[] = {
+    { SOL_SOCKET, SO_RCVBUF, ROOM(receive_room), 0 },
+    { SOL_SOCKET, SO_SNDBUF, ROOM(send_room), 0 },
     { LEVEL_TCP, OPTION_NODELAY, FIELD(no_delay), 0, 1, 0 },
     { LEVEL_TCP, OPTION_CORK, FIELD(corked), 0, 1, 0 },
     { LEVEL_TCP, OPTION_KEEPIDLE, FIELD(keep_idle_s), 1, 32767, 0 },
@@ -288,6 +283,7 @@ static const struct inet_option options[] = {
     { LEVEL_TCP, OPTION_SYNCNT, FIELD(syn_count), 1, 127, 0 },
     { LEVEL_TCP, OPTION_LINGER2, BOUNDED(linger_s), -1, 120, 0 },
     { LEVEL_TCP, OPTION_WINDOW_CLAMP, BOUNDED(window_clamp), WINDOW_MIN, INT32_MAX, 0 },
+    { LEVEL_TCP, OPTION_DEFER_ACCEPT, FIELD(defer_s), 0, 0, 0 }, /* only for reading */
     { LEVEL_TCP, OPTION_QUICKACK, FIELD(acknowledges_at_once), 0, 1, 0 },
     { LEVEL_TCP, OPTION_USER_TIMEOUT, FIELD(user_timeout_ms), 0, INT32_MAX, 0 },
     { LEVEL_TCP, OPTION_FASTOPEN, FIELD(fast_queued), 0, INT32_MAX, 0 },
@@ -332,18 +328,11 @@ static int tcp_option_set(struct stream *stream, int option, const void *value, 
 static int stream_option_set(struct file *file, int level, int option, const void *value, uint32_t bytes)
 {
     struct stream *stream = file->object;
-    int32_t number = inet_option_value(value, bytes);
-    int error = 0;
 
     NETWORK_GUARD();
-    if (level == LEVEL_TCP)
-        error = tcp_option_set(stream, option, value, bytes);
-    else if (level == SOL_SOCKET && option == SO_RCVBUF)
-        stream->socket.receive_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
-    else if (level == SOL_SOCKET && option == SO_SNDBUF)
-        stream->socket.send_room = inet_option_room(number, STREAM_ROOM_MIN, STREAM_ROOM_MAX);
-    else
-        error = inet_option_set((struct inet_socket *)stream, options, level, option, value, bytes);
+    int error = level == LEVEL_TCP
+                    ? tcp_option_set(stream, option, value, bytes)
+                    : inet_option_set((struct inet_socket *)stream, options, level, option, value, bytes);
     stream_configure(stream); /* also for what the caller has set */
     return error;
 }
@@ -379,7 +368,7 @@ static int info_get(const struct stream *stream, void *value, uint32_t *bytes)
     return 0;
 }
 
-static int tcp_option_get(const struct stream *stream, int option, void *value, uint32_t *bytes)
+static int tcp_option_get(struct stream *stream, int option, void *value, uint32_t *bytes)
 {
     const struct tcp_pcb *pcb = stream->connection.pcb;
 
@@ -389,8 +378,6 @@ static int tcp_option_get(const struct stream *stream, int option, void *value, 
             return inet_option_answer(value, bytes, pcb->mss);
         return inet_option_answer(value, bytes,
                                   stream->tcp.segment_max ? (int32_t)stream->tcp.segment_max : UNSEGMENTED);
-    case OPTION_DEFER_ACCEPT:
-        return inet_option_answer(value, bytes, stream->tcp.defer_s);
     case OPTION_INFO:
         return info_get(stream, value, bytes);
     case OPTION_CONGESTION:
@@ -398,7 +385,7 @@ static int tcp_option_get(const struct stream *stream, int option, void *value, 
         memcpy(value, congestion, *bytes);
         return 0;
     default:
-        return inet_option_get((const struct inet_socket *)stream, options, LEVEL_TCP, option, value, bytes);
+        return inet_option_get((struct inet_socket *)stream, 0, options, LEVEL_TCP, option, value, bytes);
     }
 }
 
@@ -409,16 +396,12 @@ static int stream_option_get(struct file *file, int level, int option, void *val
     NETWORK_GUARD();
     if (level == LEVEL_TCP)
         return tcp_option_get(stream, option, value, bytes);
-    if (level == SOL_SOCKET && option == SO_ERROR)
-        return inet_option_answer(value, bytes, -stream_error_take(stream));
     if (level == SOL_SOCKET && option == SO_ACCEPTCONN)
         return inet_option_answer(value, bytes, stream->state == STREAM_LISTENING);
     if (level != LEVEL_IP && level != SOL_SOCKET)
         return -EOPNOTSUPP;
-    if (level == LEVEL_IP && option == IP_MTU)
-        return inet_mtu_answer(stream->state == STREAM_OPEN, stream->connection.ends.remote_address, value,
-                               bytes);
-    return inet_option_get((const struct inet_socket *)stream, options, level, option, value, bytes);
+    const uint32_t peer = stream->state == STREAM_OPEN ? stream->connection.ends.remote_address : 0;
+    return inet_option_get((struct inet_socket *)stream, peer, options, level, option, value, bytes);
 }
 
 static int64_t stream_queued(struct file *file, bool unsent)
@@ -440,16 +423,6 @@ static unsigned file_stream_ready(struct file *file)
 
     __atomic_store_n(&stream->process, arch_process(), __ATOMIC_RELAXED);
     return stream_ready(stream);
-}
-
-static uint64_t stream_activity(struct file *file)
-{
-    return __atomic_load_n(&((struct stream *)file->object)->changes, __ATOMIC_RELAXED);
-}
-
-static uint64_t stream_file_events(const struct file *file)
-{
-    return event_of(file->object);
 }
 
 /* Waits, for SO_LINGER, until the peer has everything, at most linger_s. Not called if the process ends. */
@@ -490,8 +463,8 @@ static const struct socket_operations stream_operations = {
 static const struct file_operations stream_files = {
     .move = socket_move,
     .ready = file_stream_ready,
-    .activity = stream_activity,
-    .events = stream_file_events,
+    .activity = inet_activity,
+    .events = inet_events,
     .release = stream_release,
     .waits = true,
 };

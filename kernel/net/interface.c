@@ -9,7 +9,6 @@
 #include "debug/console.h"
 #include "lib/kstring.h"
 #include "lwip/etharp.h"
-#include "lwip/ip.h"
 #include "lwip/prot/ethernet.h"
 #include "mm/page.h"
 #include "net/address.h"

@@ -123,6 +123,7 @@ static long answer(struct request *request, uint32_t number, const struct interf
                     { SIOCGIFMTU, (int32_t)facts->mtu },
                     { SIOCGIFTXQLEN, 1000 },
                     { SIOCGIFINDEX, (int32_t)facts->index } };
+    uint32_t address;
 
     for (unsigned i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         if (numbers[i].request == number) {
@@ -142,24 +143,20 @@ static long answer(struct request *request, uint32_t number, const struct interf
         request->hardware.kind = facts->kind;
         memcpy(request->hardware.address, facts->hardware, sizeof(facts->hardware));
         return 0;
-    default:
+    case SIOCGIFADDR:
+        address = facts->address;
         break;
+    case SIOCGIFBRDADDR:
+        address = facts->flags & IFF_BROADCAST ? facts->address | ~facts->mask : 0;
+        break;
+    case SIOCGIFNETMASK:
+        address = facts->mask;
+        break;
+    default:
+        return -ENOTTY;
     }
-    if (!facts->address)
-        return -EADDRNOTAVAIL;
-    if (number == SIOCGIFBRDADDR)
-        address_set(request, facts->flags & IFF_BROADCAST ? facts->address | ~facts->mask : 0);
-    else
-        address_set(request, number == SIOCGIFNETMASK ? facts->mask : facts->address);
-    return 0;
-}
-
-static bool is_known(uint32_t number)
-{
-    return number == SIOCGIFNAME || number == SIOCGIFFLAGS || number == SIOCGIFADDR ||
-           number == SIOCGIFBRDADDR || number == SIOCGIFNETMASK || number == SIOCGIFMETRIC ||
-           number == SIOCGIFMTU || number == SIOCGIFHWADDR || number == SIOCGIFINDEX ||
-           number == SIOCGIFTXQLEN;
+    address_set(request, address);
+    return facts->address ? 0 : -EADDRNOTAVAIL;
 }
 
 long interface_control(uint32_t number, uint64_t argument)
@@ -170,7 +167,7 @@ long interface_control(uint32_t number, uint64_t argument)
 
     if (number == SIOCGIFCONF)
         return list(argument);
-    if (!is_known(number))
+    if (number < SIOCGIFNAME || number > SIOCGIFTXQLEN) /* all of these have a struct ifreq */
         return -ENOTTY;
     if (user_read(&request, argument, sizeof(request)))
         return -EFAULT;

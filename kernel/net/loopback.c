@@ -80,11 +80,8 @@ static err_t initialise(struct netif *interface)
 
 void loopback_start(void)
 {
-    ip4_addr_t address, mask, none;
+    const ip4_addr_t address = { PP_HTONL(IPADDR_LOOPBACK) }, mask = { PP_HTONL(IP_CLASSA_NET) };
 
-    IP4_ADDR(&address, 127, 0, 0, 1);
-    IP4_ADDR(&mask, 255, 0, 0, 0);
-    ip4_addr_set_zero(&none);
-    netif_add(&loopback_interface, &address, &mask, &none, NULL, initialise, ip_input);
+    netif_add(&loopback_interface, &address, &mask, IP4_ADDR_ANY4, NULL, initialise, ip_input);
     netif_set_up(&loopback_interface);
 }

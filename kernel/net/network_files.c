@@ -5,11 +5,9 @@
  */
 #include "net/network.h"
 #include "fs/etc.h"
-#include "fs/file.h"
 #include "fs/proc/proc.h"
 #include "lib/errno.h"
 #include "lib/file_mode.h"
-#include "lib/kstring.h"
 #include "net/address.h"
 #include "net/device.h"
 #include "net/interface.h"
@@ -51,22 +49,33 @@ static void hosts_write(void)
 
 /* ---- /proc ---- */
 
+static void dev_line(struct file *file, const char *name, const struct network_device_counts *counts,
+                     uint64_t receive_dropped, uint64_t send_dropped)
+{
+    text_add(file,
+             "%6s: %7lu %7lu %4lu %4lu    0     0          0         0 %8lu %7lu    0 %4lu    0     0       0"
+             "          0\n",
+             name, counts->received_bytes, counts->received_frames, counts->receive_errors, receive_dropped,
+             counts->sent_bytes, counts->sent_frames, send_dropped);
+}
+
 static void dev_text(struct file *file)
 {
+    const struct network_device_counts loopback = {
+        .received_bytes = loopback_bytes,
+        .received_frames = loopback_packets,
+        .sent_bytes = loopback_bytes,
+        .sent_frames = loopback_packets,
+    };
+
     text_add(file,
              "Inter-|   Receive                                                |  Transmit\n"
              " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop "
              "fifo colls carrier compressed\n");
-    text_add(file, "%6s: %7lu %7lu %4u %4lu %4u %5u %10u %9u %8lu %7lu %4u %4u %4u %5u %7u %10u\n", "lo",
-             loopback_bytes, loopback_packets, 0, loopback_dropped, 0, 0, 0, 0, loopback_bytes,
-             loopback_packets, 0, 0, 0, 0, 0, 0);
-    if (!network_device)
-        return;
-    const struct network_device_counts *counts = &network_device->counts;
-    text_add(file, "%6s: %7lu %7lu %4lu %4lu %4u %5u %10u %9u %8lu %7lu %4u %4lu %4u %5u %7u %10u\n", "eth0",
-             counts->received_bytes, counts->received_frames, counts->receive_errors,
-             counts->receive_missed + interface_receive_dropped, 0, 0, 0, 0, counts->sent_bytes,
-             counts->sent_frames, 0, interface_send_dropped, 0, 0, 0, 0);
+    dev_line(file, "lo", &loopback, loopback_dropped, 0);
+    if (network_device)
+        dev_line(file, "eth0", &network_device->counts,
+                 network_device->counts.receive_missed + interface_receive_dropped, interface_send_dropped);
 }
 
 static void route_add(struct file *file, uint32_t net, uint32_t gateway, uint32_t mask)
@@ -122,8 +131,7 @@ enum { IF_CARRIER, IF_INDEX, IF_KIND, IF_MTU, IF_ADDRESS, IF_FLAGS, IF_STATE };
 /* Writes a fact of the interface whose name the directory has. */
 static void interface_text(struct file *file)
 {
-    static const char *const states[] = { "down\n", "up\n",
-                                          "unknown\n" }; /* loopback's is unknown on Linux */
+    static const char *const states[] = { "down\n", "up\n", "unknown\n" }; /* as loopback's on Linux */
     const bool is_loopback = file->inode->name->directory->name->name[0] == 'l';
     const unsigned of = ((const struct proc_file *)file->inode->data)->of;
     struct interface_facts facts = { .name = "" };
@@ -181,9 +189,9 @@ int network_files_add(struct tree *tree, struct message *why)
         format_text(hostname, sizeof(hostname), "%s\n", node_facts.name);
     resolv_conf_write();
     hosts_write();
-    if ((resolv_conf[0] && etc_file_add(tree, "/etc/resolv.conf", resolv_conf, NULL, why)) ||
-        etc_file_add(tree, "/etc/hosts", hosts, NULL, why) ||
-        etc_file_add(tree, "/etc/hostname", hostname, NULL, why))
+    if ((resolv_conf[0] && etc_file_add(tree, "/etc/resolv.conf", resolv_conf, why)) ||
+        etc_file_add(tree, "/etc/hosts", hosts, why) ||
+        etc_file_add(tree, "/etc/hostname", hostname, why))
         return -ENOMEM;
-    return proc_files_add(tree, files, why) ? -ENOMEM : interfaces_add(tree, why);
+    return proc_files_add(tree, tree->root, files, why) ? interfaces_add(tree, why) : -ENOMEM;
 }

@@ -25,7 +25,7 @@
 #define SYN_COUNT     6                          /* Linux's tcp_syn_retries */
 #define SYN_TICKS     (3000 / TCP_SLOW_INTERVAL) /* between attempts to connect; lwIP's first rto */
 
-_Static_assert(offsetof(struct stream, ip) == offsetof(struct inet_socket, ip), "inet.h");
+_Static_assert(offsetof(struct stream, changes) == offsetof(struct inet_socket, changes), "inet.h");
 
 void stream_changed(struct stream *stream)
 {
@@ -52,14 +52,6 @@ static void state_set(struct stream *stream, enum stream_state to)
     stream->state = to;
 }
 
-int stream_error_take(struct stream *stream)
-{
-    int error = stream->error;
-
-    stream->error = 0;
-    return error;
-}
-
 static void stream_free(struct stream *stream)
 {
     stream_visit_end(stream);
@@ -69,9 +61,6 @@ static void stream_free(struct stream *stream)
     binding_release(&tcp_bindings, &stream->connection.port);
     network_free(stream);
 }
-
-static const struct connection_operations operations;
-static void pcb_configure(struct stream *stream);
 
 /* Returns how many bytes the peer may send before they are read. */
 static uint32_t window_of(const struct stream *stream)
@@ -93,7 +82,7 @@ static void limit_set(struct stream *stream)
         ticks = (uint64_t)stream->tcp.defer_s * 1000 / TCP_SLOW_INTERVAL;
     else if (stream->state == STREAM_CONNECTING)
         ticks = ticks && ticks < connecting ? ticks : connecting;
-    else if (!connection->operations->is_sending(connection))
+    else if (!stream_is_sending(stream))
         ticks = 0;
     connection->is_limited = ticks;
     if (ticks)
@@ -118,9 +107,7 @@ struct stream *stream_make(struct process *process, struct network_account *acco
 
     if (!stream)
         return NULL;
-    stream->connection.operations = &operations;
     stream->process = process;
-    stream->is_kernel = !process;
     stream->owned = true;
     stream->socket.receive_room = stream->socket.send_room = STREAM_ROOM_DEFAULT;
     stream->ip = IP_OPTIONS_INITIAL;
@@ -210,7 +197,7 @@ static err_t connected(void *argument, struct tcp_pcb *pcb, err_t error)
     (void)pcb;
     (void)error; /* lwIP passes none */
     state_set(stream, STREAM_OPEN);
-    pcb_configure(stream); /* what the peer has said may be too much */
+    stream_pcb_configure(stream); /* what the peer has said may be too much */
     limit_set(stream);
     stream->was_open = true;
     stream_changed(stream);
@@ -250,13 +237,9 @@ static err_t completed(void *argument, struct tcp_pcb *pcb, err_t error)
 
 /* ---- What connection.c calls ---- */
 
-/* Returns whether there is memory for what has come. A visitor for whom there is none replaces another one;
- * its peer sends the bytes again. */
-static bool may_receive(struct connection *connection, unsigned bytes)
+bool stream_may_receive(struct stream *stream, unsigned bytes)
 {
-    struct stream *stream = stream_of(connection);
-
-    NETWORK_PAYER(connection->account);
+    NETWORK_PAYER(stream->connection.account);
     if (!(stream->owned || stream->is_deferred) || stream->receive_shut ||
         byte_queue_reserve(&stream->in, bytes))
         return true;
@@ -265,10 +248,8 @@ static bool may_receive(struct connection *connection, unsigned bytes)
     return false;
 }
 
-static void pcb_lost(struct connection *connection)
+void stream_pcb_lost(struct stream *stream)
 {
-    struct stream *stream = stream_of(connection);
-
     if (stream->state != STREAM_LISTENING && stream->state != STREAM_CLOSED) {
         if (!stream->owned)
             queue_remove(stream);
@@ -276,7 +257,7 @@ static void pcb_lost(struct connection *connection)
     }
     if (stream->owned)
         stream_changed(stream);
-    else if (!connection->is_owed)
+    else if (!stream->connection.is_owed)
         stream_free(stream);
 }
 
@@ -287,14 +268,14 @@ void stream_dismiss(struct stream *stream)
     if (stream->connection.pcb)
         connection_abort(&stream->connection);
     else
-        pcb_lost(&stream->connection);
+        stream_pcb_lost(stream);
 }
 
-static struct connection *incoming(struct connection *connection)
+struct stream *stream_incoming(struct stream *listener)
 {
-    struct stream *listener = stream_of(connection), *stream = NULL;
+    struct stream *stream = NULL;
 
-    if (listener->is_kernel)
+    if (!listener->connection.is_of_process)
         stream = stream_visitor_make();
     else if (listener->queued_count <= listener->backlog)
         stream = stream_make(listener->process, listener->connection.account);
@@ -311,11 +292,10 @@ static struct connection *incoming(struct connection *connection)
     stream->tcp = listener->tcp;
     list_append(&listener->incoming, &stream->queued);
     listener->queued_count++;
-    return &stream->connection;
+    return stream;
 }
 
-/* Sets what lwIP calls, and the options of the socket. */
-static void pcb_configure(struct stream *stream)
+void stream_pcb_configure(struct stream *stream)
 {
     struct tcp_pcb *pcb = stream->connection.pcb;
 
@@ -338,15 +318,6 @@ static void pcb_configure(struct stream *stream)
         ip_set_option(pcb, SOF_KEEPALIVE);
     if (stream->tcp.no_delay)
         tcp_set_flags(pcb, TF_NODELAY);
-}
-
-static void incoming_done(struct connection *connection)
-{
-    if (!connection->pcb) {
-        pcb_lost(connection);
-        return;
-    }
-    pcb_configure(stream_of(connection));
 }
 
 /* Returns whether lwIP is to get bytes. A segment that is not full waits if more is to come. */
@@ -387,9 +358,9 @@ static void end_give(struct stream *stream, struct tcp_pcb *pcb)
     }
 }
 
-static void push(struct connection *connection)
+void stream_push(struct stream *stream)
 {
-    struct stream *stream = stream_of(connection);
+    struct connection *connection = &stream->connection;
     struct tcp_pcb *pcb = connection->pcb;
 
     if (pcb->state != ESTABLISHED && pcb->state != CLOSE_WAIT)
@@ -405,40 +376,20 @@ static void push(struct connection *connection)
         limit_set(stream);
 }
 
-/* Ends a connection from which nothing has come in time, or accepts it without its first bytes. */
-static void late(struct connection *connection)
+void stream_late(struct stream *stream)
 {
-    struct stream *stream = stream_of(connection);
-
     if (stream->is_deferred)
         complete(stream);
     else
-        tcp_abandon(connection->pcb, 0);
+        tcp_abandon(stream->connection.pcb, 0);
 }
 
-static void address_lost(struct connection *connection)
+bool stream_is_sending(const struct stream *stream)
 {
-    stream_of(connection)->error = -ENETDOWN;
+    const struct tcp_pcb *pcb = stream->connection.pcb;
+
+    return pcb && pcb->state != LISTEN && (stream->unfed || pcb->unsent || pcb->unacked);
 }
-
-static bool is_sending(const struct connection *connection)
-{
-    const struct tcp_pcb *pcb = connection->pcb;
-
-    return pcb && pcb->state != LISTEN &&
-           (stream_of((void *)connection)->unfed || pcb->unsent || pcb->unacked);
-}
-
-static const struct connection_operations operations = {
-    .may_receive = may_receive,
-    .incoming = incoming,
-    .incoming_done = incoming_done,
-    .push = push,
-    .late = late,
-    .is_sending = is_sending,
-    .address_lost = address_lost,
-    .pcb_lost = pcb_lost,
-};
 
 /* ---- Connecting, listening ---- */
 
@@ -453,7 +404,7 @@ static int pcb_connect(struct stream *stream)
         connection_leave(connection);
         return -ENOMEM;
     }
-    pcb_configure(stream);
+    stream_pcb_configure(stream);
     connection->pcb->local_ip.addr = connection->ends.local_address;
     connection->pcb->local_port = connection->ends.local_port;
     state_set(stream, STREAM_CONNECTING);
@@ -470,38 +421,21 @@ static int pcb_connect(struct stream *stream)
     return error == ERR_OK ? 0 : -ENOMEM;
 }
 
-static int addresses_choose(struct stream *stream)
-{
-    struct connection *connection = &stream->connection;
-    int error = 0;
-
-    const uint32_t source = interface_source(connection->ends.remote_address);
-
-    if (!source)
-        return -ENETUNREACH;
-    connection->ends.local_address = connection->port.address ? connection->port.address : source;
-    connection->ends.local_port = connection->port.port;
-    if (!connection->ends.local_port)
-        error = connection_port_choose(connection);
-    if (error)
-        return error;
-    return connection_peer_set(connection) ? -EADDRNOTAVAIL : 0;
-}
-
 int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 {
     struct connection *connection = &stream->connection;
+    const uint32_t source = interface_source(address), own = connection->port.address;
 
-    connection->ends.remote_address = address;
-    connection->ends.remote_port = port;
+    connection->ends = (struct connection_ends){ own ? own : source, address, connection->port.port, port };
     connection->window = window_of(stream);
     stream->error = 0;
-    int error = addresses_choose(stream);
-    if (!error) {
-        error = pcb_connect(stream);
-        if (error)
-            connection_peer_clear(connection);
-    }
+    if (!source)
+        return -ENETUNREACH;
+    if ((!connection->port.port && connection_port_choose(connection)) || connection_peer_set(connection))
+        return -EADDRNOTAVAIL;
+    int error = pcb_connect(stream);
+    if (error)
+        connection_peer_clear(connection);
     return error;
 }
 
@@ -531,36 +465,28 @@ static struct tcp_pcb *listener_pcb(const struct connection *connection)
     return listening;
 }
 
-static int listen_begin(struct stream *stream)
+int stream_listen(struct stream *stream, unsigned backlog)
 {
     struct connection *connection = &stream->connection;
-    int error = connection->port.is_held ? 0 : binding_hold(&tcp_bindings, &connection->port);
 
-    if (!error)
-        error = binding_open(&tcp_bindings, &connection->port);
-    if (error)
-        return error;
+    NETWORK_GUARD();
+    stream_attempt_clear(stream);
+    stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
+    if (stream->state != STREAM_CLOSED)
+        return stream->state == STREAM_LISTENING ? 0 : -EINVAL;
+    if ((!connection->port.is_held && binding_hold(&tcp_bindings, &connection->port)) ||
+        binding_open(&tcp_bindings, &connection->port))
+        return -EADDRINUSE;
     connection_enter(connection);
     connection->pcb = listener_pcb(connection);
     if (connection->pcb) {
         state_set(stream, STREAM_LISTENING);
-        pcb_configure(stream);
+        stream_pcb_configure(stream);
     } else {
         connection->port.open = false;
-        error = -ENOMEM;
     }
     connection_leave(connection);
-    return error;
-}
-
-int stream_listen(struct stream *stream, unsigned backlog)
-{
-    NETWORK_GUARD();
-    stream_attempt_clear(stream);
-    stream->backlog = (unsigned)smaller(backlog, STREAM_BACKLOG_MAX);
-    if (stream->state == STREAM_CLOSED)
-        return listen_begin(stream);
-    return stream->state == STREAM_LISTENING ? 0 : -EINVAL;
+    return connection->pcb ? 0 : -ENOMEM;
 }
 
 struct stream *stream_accept(struct stream *listener)
@@ -580,7 +506,7 @@ void stream_configure(struct stream *stream)
 
     if (connection->pcb) {
         connection_enter(connection);
-        pcb_configure(stream);
+        stream_pcb_configure(stream);
         if (connection->pcb->state != LISTEN && window_of(stream) > connection->window) {
             connection->pcb->rcv_wnd += window_of(stream) - connection->window;
             connection->window = window_of(stream);
@@ -678,5 +604,5 @@ void stream_end(struct stream *stream, bool abort)
     if (stream->connection.pcb)
         connection_end(stream, abort);
     else
-        pcb_lost(&stream->connection);
+        stream_pcb_lost(stream);
 }

@@ -12,19 +12,6 @@
 
 #define LISTENER_BACKLOG 16
 
-static int open_wait(struct stream *stream, uint64_t deadline_ns)
-{
-    int error = 0;
-
-    while (!error && stream->state == STREAM_CONNECTING)
-        error = stream_wait_change(stream, deadline_ns);
-    if (stream->state == STREAM_OPEN)
-        return 0;
-    if (stream->error)
-        return stream->error;
-    return error == -EINTR ? -EINTR : -ETIMEDOUT;
-}
-
 int stream_open_begin(struct process *process, struct stream **out, uint32_t address, uint16_t port)
 {
     struct stream *stream = stream_create(process);
@@ -46,10 +33,18 @@ int stream_open_begin(struct process *process, struct stream **out, uint32_t add
 int stream_open(struct process *process, struct stream **out, uint32_t address, uint16_t port,
                 uint64_t deadline_ns)
 {
-    int error = stream_open_begin(process, out, address, port);
+    int error = stream_open_begin(process, out, address, port), waited = 0;
 
-    if (!error && (error = open_wait(*out, deadline_ns)))
-        stream_end(*out, true);
+    if (error)
+        return error;
+    while (!waited && (*out)->state == STREAM_CONNECTING)
+        waited = stream_wait_change(*out, deadline_ns);
+    if ((*out)->state == STREAM_OPEN)
+        return 0;
+    error = waited == -EINTR ? -EINTR : -ETIMEDOUT;
+    if ((*out)->error)
+        error = (*out)->error;
+    stream_end(*out, true);
     return error;
 }
 

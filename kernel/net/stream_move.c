@@ -34,7 +34,7 @@ static int copy(struct stream_bytes *bytes, void *kernel, uint64_t count, bool t
 static int64_t receive_end(struct stream *stream)
 {
     if (stream->error)
-        return stream_error_take(stream);
+        return inet_error_take(&stream->error);
     if (stream->state == STREAM_CLOSED || stream->state == STREAM_LISTENING)
         return -ENOTCONN;
     return stream->peer_ended || stream->receive_shut || stream->state == STREAM_ENDED ? 0 : -EAGAIN;
@@ -101,7 +101,7 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
         stream->reading = true;
         result = stream->in.bytes == 0 ? receive_end(stream) : receive_locked(stream, to, count, peek);
         stream->reading = false;
-        if (stream->in.bytes > 0 && !(peek && stream->is_kernel))
+        if (stream->in.bytes > 0 && (!peek || stream->connection.is_of_process))
             stream_changed(stream); /* other threads may have found it busy */
     }
     return result;
@@ -113,7 +113,7 @@ int64_t stream_receive(struct stream *stream, struct stream_bytes *to, uint64_t 
 static int64_t send_end(struct stream *stream)
 {
     if (stream->error)
-        return stream_error_take(stream);
+        return inet_error_take(&stream->error);
     if (stream->state == STREAM_CONNECTING && !stream->send_ended)
         return -EAGAIN;
     return stream->state != STREAM_OPEN || stream->send_ended ? -EPIPE : 0;

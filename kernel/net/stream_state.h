@@ -53,14 +53,15 @@ struct tcp_options {
 };
 
 struct stream {
-    struct socket socket; /* of a program that has it as a file; with `ip` the first members: inet.h */
+    struct socket socket; /* of a program that has it as a file; this and the next three: inet.h */
     struct ip_options ip;
+    int error;
+    uint64_t changes;
     struct tcp_options tcp;
     struct connection connection;
-    struct process *process; /* whose threads wait; NULL: none do */
+    struct process *process; /* whose threads wait: of the kernel's streams, that which waited last */
     enum stream_state state;
     bool owned;        /* its owner will call stream_end */
-    bool is_kernel;    /* belongs to no process; the thread that waited last is notified */
     bool was_open;     /* bytes may have passed */
     bool is_pending;   /* connect(2) has answered EINPROGRESS */
     bool peer_ended;   /* the peer has ended its direction */
@@ -73,8 +74,6 @@ struct stream {
     bool is_cut;       /* the last write found too little room, and may go on */
     bool is_deferred;  /* its listener waits for its first bytes, and it is still `incoming` */
     bool is_watched;   /* stream_watch */
-    int error;         /* negative, pending */
-    uint64_t changes;  /* number of changes of its readiness */
     struct byte_queue in, out;
     struct byte_queue held; /* lines of the kernel, which go into `out` after a write that is_cut */
     struct byte_place fed;  /* lwIP has the bytes of `out` up to here */
@@ -145,8 +144,27 @@ void stream_visit_end(struct stream *stream);
 struct stream *stream_make(struct process *process, struct network_account *account);
 void stream_dismiss(struct stream *stream);
 
-/* Takes the pending error. The caller holds the lock. */
-int stream_error_take(struct stream *stream);
+/* ---- What connection.c calls. The caller holds the lock. ---- */
+
+/* Returns whether there is memory for this number of bytes, which a segment brings. A visitor for whom there
+ * is none replaces another one; its peer sends the bytes again. */
+bool stream_may_receive(struct stream *stream, unsigned bytes);
+
+/* Returns a stream without pcb for a request to this listener; NULL: not now. stream_pcb_configure, once it
+ * has one, sets what lwIP calls, and the options of the socket. */
+struct stream *stream_incoming(struct stream *listener);
+void stream_pcb_configure(struct stream *stream);
+
+/* Hands lwIP bytes to be sent, as far as that is useful now; after them the stream's end. */
+void stream_push(struct stream *stream);
+bool stream_is_sending(const struct stream *stream); /* has bytes unsent or in flight */
+
+/* Ends a stream from which nothing has come until its connection's `limit_tick`, or accepts it without its
+ * first bytes. */
+void stream_late(struct stream *stream);
+
+/* Frees the stream, whose pcb lwIP has freed or could not make, if it has no owner. */
+void stream_pcb_lost(struct stream *stream);
 
 static inline struct stream *stream_of(struct connection *connection)
 {

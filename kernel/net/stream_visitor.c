@@ -3,7 +3,6 @@
  * stream_visitor.c: connections to listeners of the kernel's before a valid request (stream.h): one account
  * pays for all of them, and there are few, so a new one may replace another. With the network's lock held.
  */
-#include "mm/page.h"
 #include "net/memory.h"
 #include "net/network.h"
 #include "net/stream.h"
@@ -62,12 +61,12 @@ bool stream_visitor_dismiss(const struct stream *except)
 struct stream *stream_visitor_make(void)
 {
     struct network_account *account = network_account_own(NETWORK_VISITORS);
-    struct stream *stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
+    struct stream *stream = NULL;
 
-    if (!stream) {
+    if (visitor_count == STREAM_VISITORS_MAX || !(stream = stream_make(NULL, account)))
         stream_visitor_dismiss(NULL);
-        stream = visitor_count < STREAM_VISITORS_MAX ? stream_make(NULL, account) : NULL;
-    }
+    if (!stream && visitor_count < STREAM_VISITORS_MAX)
+        stream = stream_make(NULL, account);
     if (!stream)
         return NULL;
     stream->is_visitor = true;

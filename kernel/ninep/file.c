@@ -31,44 +31,40 @@ struct short_call {
 static struct ninep_message *call_begin(struct short_call *call, enum ninep_type type, uint32_t fid)
 {
     call->request =
-        ninep_request_on(type, call->message, sizeof(call->message), call->reply, sizeof(call->reply));
-    ninep_put_u32(&call->request.message, fid);
+        ninep_request_on(type, fid, call->message, sizeof(call->message), call->reply, sizeof(call->reply));
     return &call->request.message;
 }
 
-int ninep_open(struct ninep_session *session, uint32_t fid, uint32_t generation, uint32_t flags,
-               struct ninep_qid *qid)
+int ninep_open(struct ninep_path *path, uint32_t flags)
 {
     struct short_call call;
 
-    ninep_put_u32(call_begin(&call, NINEP_OPEN, fid),
+    ninep_put_u32(call_begin(&call, NINEP_OPEN, path->fid),
                   flags & NINEP_OPEN_FLAGS & ~(uint32_t)(O_CREAT | O_EXCL));
-    int error = ninep_call(session, &call.request, generation);
+    int error = ninep_path_call(path, &call.request);
     if (error)
         return error;
-    *qid = ninep_get_qid(&call.request.reader);
+    path->qid = ninep_get_qid(&call.request.reader);
     return call.request.reader.is_short ? -EIO : 0;
 }
 
-int ninep_attributes(struct ninep_session *session, uint32_t fid, uint32_t generation,
-                     struct mount_status *status)
+int ninep_attributes(const struct ninep_path *path, struct mount_status *status)
 {
     struct short_call call;
 
-    ninep_put_u64(call_begin(&call, NINEP_GETATTR, fid), 0x7ff); /* all that stat needs */
-    int error = ninep_call(session, &call.request, generation);
+    ninep_put_u64(call_begin(&call, NINEP_GETATTR, path->fid), 0x7ff); /* all that stat needs */
+    int error = ninep_path_call(path, &call.request);
     if (!error && ninep_read_attributes(&call.request.reader, status))
         error = -EIO;
     return error;
 }
 
-int ninep_change(struct ninep_session *session, uint32_t fid, uint32_t generation,
-                 const struct mount_change *change)
+int ninep_change(const struct ninep_path *path, const struct mount_change *change)
 {
     struct short_call call;
 
-    ninep_put_change(call_begin(&call, NINEP_SETATTR, fid), change);
-    return ninep_once(ninep_call(session, &call.request, generation));
+    ninep_put_change(call_begin(&call, NINEP_SETATTR, path->fid), change);
+    return ninep_once(ninep_path_call(path, &call.request));
 }
 
 /* ---- Files ---- */
@@ -139,12 +135,10 @@ static uint64_t deadline(const struct ninep_session *session)
 /* Marks a file as lost, if it is not yet. Returns the error that all its calls return from now on. */
 static int lose(struct ninep_file *file, int lost)
 {
-    spin_lock(&file->session->lock);
+    SPIN_GUARD(&file->session->lock);
     if (!file->lost)
         file->lost = lost;
-    lost = file->lost;
-    spin_unlock(&file->session->lock);
-    return lost;
+    return file->lost;
 }
 
 /* Returns whether this is another file's number. The root of the export is what it is. */
@@ -164,8 +158,7 @@ static int open_again(struct ninep_file *file, struct ninep_path *path)
         (!error && (is_other(file, path->qid.path) || path->qid.type != file->qid.type)))
         return lose(file, -ESTALE);
     if (!error && !(file->flags & O_PATH))
-        error = ninep_open(file->session, path->fid, path->generation,
-                           file->flags & ~(uint32_t)(O_CREAT | O_EXCL | O_TRUNC), &path->qid);
+        error = ninep_open(path, file->flags & ~(uint32_t)O_TRUNC);
     return error;
 }
 
@@ -262,9 +255,8 @@ static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_
     uint64_t left = transfer->count - at;
 
     piece->bytes = left < limit ? (uint32_t)left : limit;
-    piece->request = ninep_request_on(transfer->is_write ? NINEP_WRITE : NINEP_READ, piece->message,
+    piece->request = ninep_request_on(transfer->is_write ? NINEP_WRITE : NINEP_READ, fid, piece->message,
                                       sizeof(piece->message), piece->reply, sizeof(piece->reply));
-    ninep_put_u32(&piece->request.message, fid);
     ninep_put_u64(&piece->request.message, transfer->offset + at);
     ninep_put_u32(&piece->request.message, piece->bytes);
     if (transfer->is_write) {
@@ -371,7 +363,7 @@ static int attributes(struct attempt *attempt, struct mount_status *status, cons
     struct ninep_file *file = attempt->file;
     struct ninep_session *session = file->session;
     struct mount_call call = { .mount = file->file.mount, .directory = &file->file, .path = "" };
-    struct ninep_path path = { .fid = attempt->fid };
+    struct ninep_path path = { .session = session, .fid = attempt->fid, .generation = attempt->generation };
     int error = 0;
 
     if (file->is_moved) {
@@ -380,11 +372,11 @@ static int attributes(struct attempt *attempt, struct mount_status *status, cons
             error = ninep_path_walk(&path, false);
     }
     if (!error)
-        error = ninep_attributes(session, path.fid, attempt->generation, status);
+        error = ninep_attributes(&path, status);
     if (!error && is_other(file, status->number))
         error = -ESTALE;
     if (!error && change)
-        error = ninep_change(session, path.fid, attempt->generation, change);
+        error = ninep_change(&path, change);
     ninep_path_end(&path);
     if (!error)
         status->links -= file->is_hidden;
@@ -439,11 +431,10 @@ int ninep_file_change(struct mount_file *mount_file, const struct mount_change *
 /* Returns whether earlier writes may be lost, which one call reports. */
 static bool sync_lost_take(struct ninep_file *file)
 {
-    spin_lock(&file->session->lock);
-    bool is_lost = file->sync_is_lost;
+    SPIN_GUARD(&file->session->lock);
+    const bool is_lost = file->sync_is_lost;
     if (is_lost)
         file->sync_is_lost = file->is_unsynced = false;
-    spin_unlock(&file->session->lock);
     return is_lost;
 }
 

@@ -49,9 +49,8 @@ struct ninep_file {
 int ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode, struct ninep_file **file);
 void ninep_file_free(struct ninep_file *file);
 
-/* Opens the file that a fid stands for; it exists. */
-int ninep_open(struct ninep_session *session, uint32_t fid, uint32_t generation, uint32_t flags,
-               struct ninep_qid *qid);
+/* Opens the file that a path was walked to. */
+int ninep_open(struct ninep_path *path, uint32_t flags);
 
 /* Implements a call of struct mount_operations, as the following functions do. */
 int64_t ninep_file_read(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset);
@@ -65,11 +64,10 @@ int ninep_file_lock_get(struct mount_file *file, struct mount_lock *lock);
 int64_t ninep_file_path(const struct mount_file *file, char *text, uint64_t bytes);
 void ninep_file_close(struct mount_file *file);
 
-/* Gets the attributes of a fid; ninep_change changes them. For paths and open files alike. */
-int ninep_attributes(struct ninep_session *session, uint32_t fid, uint32_t generation,
-                     struct mount_status *status);
-int ninep_change(struct ninep_session *session, uint32_t fid, uint32_t generation,
-                 const struct mount_change *change);
+/* Gets the attributes of what a path was walked to, or of an open file, whose fid the path has; ninep_change
+ * changes them. */
+int ninep_attributes(const struct ninep_path *path, struct mount_status *status);
+int ninep_change(const struct ninep_path *path, const struct mount_change *change);
 
 /* Returns the result of a call that is not repeated: -EIO if the server may have executed it. */
 static inline int ninep_once(int result)

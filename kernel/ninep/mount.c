@@ -52,17 +52,6 @@ static int64_t perform(struct query *query, once *function)
     return result == -EPROTO ? -EIO : result;
 }
 
-/* Begins a request on a fid, in the path's memory. */
-static struct ninep_request request_begin(struct ninep_path *path, enum ninep_type type, uint32_t fid)
-{
-    struct ninep_scratch *scratch = path->scratch;
-    struct ninep_request request = ninep_request_on(type, scratch->message, sizeof(scratch->message),
-                                                    scratch->reply, sizeof(scratch->reply));
-
-    ninep_put_u32(&request.message, fid);
-    return request;
-}
-
 static void name_put(struct ninep_request *request, const char *name)
 {
     ninep_put_text(&request->message, name, strlen(name));
@@ -70,16 +59,25 @@ static void name_put(struct ninep_request *request, const char *name)
 
 static int send_once(struct ninep_path *path, struct ninep_request *request)
 {
-    return ninep_once(ninep_call(path->session, request, path->generation));
+    return ninep_once(ninep_path_call(path, request));
 }
 
 /* ---- Asking ---- */
 
-static int64_t status_once(struct ninep_path *path, struct query *query)
+/* Walks to what is meant, and asks or changes one thing of it. */
+static int64_t walked_once(struct ninep_path *path, struct query *query)
 {
     int result = ninep_path_walk(path, query->follow);
 
-    return result ? result : ninep_attributes(path->session, path->fid, path->generation, query->status);
+    if (result)
+        return result;
+    if (query->status)
+        return ninep_attributes(path, query->status);
+    if (query->change)
+        return ninep_change(path, query->change);
+    struct ninep_request request = ninep_path_request(path, NINEP_STATFS);
+    result = ninep_path_call(path, &request);
+    return result ? result : ninep_read_statistics(&request.reader, query->statistics);
 }
 
 static int ninep_status(struct mount_call *call, bool follow, struct mount_status *status)
@@ -91,7 +89,7 @@ static int ninep_status(struct mount_call *call, bool follow, struct mount_statu
         *status = from->last;
         return 0;
     }
-    return (int)perform(&query, status_once);
+    return (int)perform(&query, walked_once);
 }
 
 static int64_t read_link_once(struct ninep_path *path, struct query *query)
@@ -119,49 +117,37 @@ static int64_t ninep_read_link(struct mount_call *call, char *text, uint64_t byt
     return perform(&query, read_link_once);
 }
 
-static int64_t statistics_once(struct ninep_path *path, struct query *query)
-{
-    int result = ninep_path_walk(path, true);
-
-    if (result)
-        return result;
-    struct ninep_request request = request_begin(path, NINEP_STATFS, path->fid);
-    result = ninep_call(path->session, &request, path->generation);
-    return result ? result : ninep_read_statistics(&request.reader, query->statistics);
-}
-
 static int ninep_statistics(struct mount_call *call, struct mount_statistics *statistics)
 {
-    struct query query = { .call = call, .statistics = statistics };
+    struct query query = { .call = call, .follow = true, .statistics = statistics };
 
-    return (int)perform(&query, statistics_once);
+    return (int)perform(&query, walked_once);
 }
 
 /* ---- Changing ---- */
-
-static int64_t change_once(struct ninep_path *path, struct query *query)
-{
-    int result = ninep_path_walk(path, query->follow);
-
-    return result ? result : ninep_change(path->session, path->fid, path->generation, query->change);
-}
 
 static int ninep_change_path(struct mount_call *call, bool follow, const struct mount_change *change)
 {
     struct query query = { .call = call, .follow = follow, .change = change };
 
-    return (int)perform(&query, change_once);
+    return (int)perform(&query, walked_once);
 }
 
-static int64_t make_directory_once(struct ninep_path *path, struct query *query)
+/* Makes a symbolic link if the query has a target, else a directory. */
+static int64_t make_once(struct ninep_path *path, struct query *query)
 {
     int result = ninep_path_parent(path, -EEXIST);
 
+    if (!result && query->target && path->trailing_slash)
+        result = ninep_path_slash(path);
     if (result)
         return result;
-    struct ninep_request request = request_begin(path, NINEP_MKDIR, path->fid);
+    struct ninep_request request = ninep_path_request(path, query->target ? NINEP_SYMLINK : NINEP_MKDIR);
     name_put(&request, path->name);
-    ninep_put_u32(&request.message, query->mode & 07777);
+    if (query->target)
+        name_put(&request, query->target);
+    else
+        ninep_put_u32(&request.message, query->mode & 07777);
     ninep_put_u32(&request.message, query->call->group);
     return send_once(path, &request);
 }
@@ -170,29 +156,14 @@ static int ninep_make_directory(struct mount_call *call, uint32_t mode)
 {
     struct query query = { .call = call, .mode = mode };
 
-    return (int)perform(&query, make_directory_once);
-}
-
-static int64_t make_symlink_once(struct ninep_path *path, struct query *query)
-{
-    int result = ninep_path_parent(path, -EEXIST);
-
-    if (result)
-        return result;
-    if (path->trailing_slash)
-        return ninep_path_slash(path);
-    struct ninep_request request = request_begin(path, NINEP_SYMLINK, path->fid);
-    name_put(&request, path->name);
-    name_put(&request, query->target);
-    ninep_put_u32(&request.message, query->call->group);
-    return send_once(path, &request);
+    return (int)perform(&query, make_once);
 }
 
 static int ninep_make_symlink(struct mount_call *call, const char *target)
 {
     struct query query = { .call = call, .target = target };
 
-    return (int)perform(&query, make_symlink_once);
+    return (int)perform(&query, make_once);
 }
 
 /* ---- Names that go, of open files (names.h) ---- */
@@ -222,9 +193,9 @@ static void names_unlock(struct ninep_session *session)
 /* What happens to the open files of such a name. */
 struct going {
     struct mount_call call;
-    struct ninep_path directory;           /* that a hidden name is in; its text is that name */
-    struct mount_status status;            /* of a directory */
-    bool is_open, is_directory, is_hidden; /* is_open alone: the server gives it no other name */
+    struct ninep_path directory;  /* that a hidden name is in; its text is that name */
+    struct mount_status status;   /* of a directory */
+    bool is_directory, is_hidden; /* neither: it has none, or the server gives them no other name */
 };
 
 /* Makes the text of a directory's path, which was walked to, that of its last name. */
@@ -250,7 +221,7 @@ static int hide(struct going *going, struct ninep_path *path)
         return result;
     result = ninep_path_parent(directory, -EBUSY);
     for (unsigned i = 0; !result && i < HIDDEN_TRIES; i++) {
-        struct ninep_request request = request_begin(directory, NINEP_LINK, directory->fid);
+        struct ninep_request request = ninep_path_request(directory, NINEP_LINK);
 
         format_text(directory->name, sizeof(directory->name), NINEP_HIDDEN "%lx-%u", path->qid.path, i);
         ninep_put_u32(&request.message, path->fid);
@@ -270,13 +241,12 @@ static int hide(struct going *going, struct ninep_path *path)
 /* Prepares for the end of the name that `path` was walked to; going_end follows, with what has come of it. */
 static int going_begin(struct going *going, struct ninep_path *path)
 {
-    *going = (struct going){ .is_open = ninep_name_is_open(path->session, path->scratch->path) };
-    if (!going->is_open)
+    if (!ninep_name_is_open(path->session, path->scratch->path))
         return 0;
     if (!(path->qid.type & NINEP_QID_DIRECTORY))
         return hide(going, path);
     going->is_directory = true;
-    return ninep_attributes(path->session, path->fid, path->generation, &going->status);
+    return ninep_attributes(path, &going->status);
 }
 
 static int64_t name_remove_once(struct ninep_path *path, struct query *query);
@@ -309,12 +279,10 @@ static bool hidden_lift(struct ninep_path *path)
     char *from = (char *)path->scratch->message, *to = path->scratch->other;
     struct mount_call source = { .mount = path->call->mount, .path = from };
     struct mount_call target = { .mount = path->call->mount, .path = to };
-    uint64_t bytes = strlen(path->scratch->path);
+    const uint64_t bytes = (uint64_t)(ninep_last_name(path->scratch->path) - path->scratch->path);
 
     if (!ninep_hidden_find(path->session, path->scratch->path, from))
         return false;
-    while (bytes > 0 && path->scratch->path[bytes - 1] != '/')
-        bytes--;
     memcpy(to, from, bytes);
     memcpy(to + bytes, ninep_last_name(from), strlen(ninep_last_name(from)) + 1);
     return ninep_rename(&source, &target, 0) == 0;
@@ -323,8 +291,8 @@ static bool hidden_lift(struct ninep_path *path)
 /* Sends the request that removes what `path` was walked to. */
 static int remove_send(struct ninep_path *path)
 {
-    struct ninep_request request = request_begin(path, NINEP_REMOVE, path->fid);
-    int result = ninep_call(path->session, &request, path->generation);
+    struct ninep_request request = ninep_path_request(path, NINEP_REMOVE);
+    int result = ninep_path_call(path, &request);
 
     /* The server has released the fid, whatever it answers. */
     if (!ninep_is_broken(result))
@@ -349,7 +317,7 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
     };
     int error = errors[query->directory][ninep_path_last(query->call->path)];
     bool trailing_slash = path->must_be_directory;
-    struct going going;
+    struct going going = { .is_hidden = false };
 
     if (error)
         return ninep_path_parent(path, error);
@@ -363,11 +331,10 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
     if (is_directory && !query->directory)
         return -EISDIR;
     const bool is_open = ninep_name_is_open(path->session, path->scratch->path);
-    if (is_open && (result = names_lock(path))) {
-        names_unlock(path->session);
-        return result;
-    }
-    result = going_begin(&going, path);
+    if (is_open)
+        result = names_lock(path);
+    if (!result)
+        result = going_begin(&going, path);
     if (!result)
         result = remove_send(path);
     going_end(&going, path, result);
@@ -404,7 +371,7 @@ static int64_t link_once(struct ninep_path *path, struct query *query)
     if (!result && other.trailing_slash)
         result = ninep_path_slash(&other);
     if (!result) {
-        struct ninep_request request = request_begin(path, NINEP_LINK, other.fid);
+        struct ninep_request request = ninep_path_request(&other, NINEP_LINK);
 
         ninep_put_u32(&request.message, path->fid);
         name_put(&request, other.name);
@@ -428,7 +395,7 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
     struct ninep_path target = { .scratch = NULL };
     struct mount_call call = { .mount = path->call->mount, .path = to->scratch->path };
     struct ninep_request request;
-    struct going going = { .is_open = false };
+    struct going going = { .is_hidden = false };
     int result = text_complete(to);
 
     if (result)
@@ -444,7 +411,7 @@ static int rename_send(struct ninep_path *path, struct ninep_path *to)
             result = 0;
     }
     if (!result) {
-        request = request_begin(path, NINEP_RENAME, path->fid);
+        request = ninep_path_request(path, NINEP_RENAME);
         ninep_put_u32(&request.message, to->fid);
         name_put(&request, to->name);
         result = send_once(path, &request);
@@ -520,7 +487,7 @@ static int64_t create_once(struct ninep_path *path, struct query *query)
     result = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777), &file);
     if (result)
         return result;
-    struct ninep_request request = request_begin(path, NINEP_CREATE, path->fid);
+    struct ninep_request request = ninep_path_request(path, NINEP_CREATE);
     name_put(&request, path->name);
     ninep_put_u32(&request.message, query->flags & NINEP_OPEN_FLAGS);
     ninep_put_u32(&request.message, query->mode & 07777);
@@ -569,7 +536,7 @@ static int64_t open_once(struct ninep_path *path, struct query *query)
     if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && query->flags & O_CREAT)
         return create_once(path, query);
     if (!result)
-        result = ninep_attributes(path->session, path->fid, path->generation, &status);
+        result = ninep_attributes(path, &status);
     if (!result)
         result = open_check(query, status.mode);
     if (!result)
@@ -580,7 +547,7 @@ static int64_t open_once(struct ninep_path *path, struct query *query)
     if (result)
         return result;
     if (!(query->flags & O_PATH))
-        result = ninep_open(path->session, path->fid, path->generation, query->flags, &path->qid);
+        result = ninep_open(path, query->flags);
     if (result) {
         ninep_file_free(file);
         return query->flags & O_TRUNC ? ninep_once(result) : result;

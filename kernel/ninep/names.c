@@ -10,15 +10,6 @@
 #define FNV_BASIS   0xcbf29ce484222325ULL
 #define FNV_PRIME   0x100000001b3ULL
 
-const char *ninep_last_name(const char *text)
-{
-    const char *last = text;
-
-    for (; *text; text++)
-        last = *text == '/' ? text + 1 : last;
-    return last;
-}
-
 static uint64_t hash_add(uint64_t hash, const char *text)
 {
     for (; *text; text++)
@@ -149,9 +140,8 @@ static void name_set(struct ninep_session *session, struct ninep_file *file, uin
 
 static void changed(struct ninep_session *session)
 {
-    spin_lock(&session->lock);
+    SPIN_GUARD(&session->lock);
     session->moves++;
-    spin_unlock(&session->lock);
 }
 
 /* Gives one file of a name another one. Returns false if there is none. */

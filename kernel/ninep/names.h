@@ -24,9 +24,6 @@
 
 #define NINEP_HIDDEN ".tacet"
 
-/* Returns the last name of a path without a slash at its end. */
-const char *ninep_last_name(const char *text);
-
 /* Enters an open file that `path` was walked to; -ENOTCONN, which repeats the call, if names have changed
  * since ninep_path_begin. */
 int ninep_name_enter(struct ninep_file *file, const struct ninep_path *path);

@@ -14,6 +14,15 @@ struct names {
 
 /* ---- Text ---- */
 
+const char *ninep_last_name(const char *text)
+{
+    const char *last = text;
+
+    for (; *text; text++)
+        last = *text == '/' ? text + 1 : last;
+    return last;
+}
+
 enum ninep_last ninep_path_last(const char *path)
 {
     size_t end = strlen(path), start;
@@ -100,6 +109,11 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
     return MOUNT_LEFT;
 }
 
+static bool is_dotdot(const char *text)
+{
+    return text[0] == '.' && text[1] == '.' && (text[2] == '/' || text[2] == '\0');
+}
+
 /* Finds the names after `from`, up to "..", as many as one walk takes. */
 static int names_find(const struct ninep_path *path, uint32_t from, struct names *names)
 {
@@ -111,7 +125,7 @@ static int names_find(const struct ninep_path *path, uint32_t from, struct names
 
         while (text[end] && text[end] != '/')
             end++;
-        if (end == start || (end - start == 2 && text[start] == '.' && text[start + 1] == '.'))
+        if (end == start || is_dotdot(text + start))
             break;
         if (end - start > TREE_NAME_MAX)
             return names->count ? 0 : -ENAMETOOLONG; /* a name before it may be missing */
@@ -122,9 +136,19 @@ static int names_find(const struct ninep_path *path, uint32_t from, struct names
     return 0;
 }
 
-static bool is_dotdot(const char *text)
+/* ---- Requests ---- */
+
+struct ninep_request ninep_path_request(const struct ninep_path *path, enum ninep_type type)
 {
-    return text[0] == '.' && text[1] == '.' && (text[2] == '/' || text[2] == '\0');
+    struct ninep_scratch *scratch = path->scratch;
+
+    return ninep_request_on(type, path->fid, scratch->message, sizeof(scratch->message), scratch->reply,
+                            sizeof(scratch->reply));
+}
+
+int ninep_path_call(const struct ninep_path *path, struct ninep_request *request)
+{
+    return ninep_call(path->session, request, path->generation);
 }
 
 /* ---- Walks ---- */
@@ -134,21 +158,19 @@ static bool is_dotdot(const char *text)
 static int walk(struct ninep_path *path, const struct names *names, unsigned count,
                 struct ninep_qid qids[NINEP_WALK_MAX])
 {
-    struct ninep_scratch *scratch = path->scratch;
-    struct ninep_request request = ninep_request_on(NINEP_WALK, scratch->message, sizeof(scratch->message),
-                                                    scratch->reply, sizeof(scratch->reply));
+    struct ninep_request request = ninep_path_request(path, NINEP_WALK);
     int64_t fid = path->fid;
 
     if (fid == NINEP_ROOT)
         fid = ninep_fid_allocate(path->session, path->generation);
     if (fid < 0)
         return (int)fid;
-    ninep_put_u32(&request.message, path->fid);
     ninep_put_u32(&request.message, (uint32_t)fid);
     ninep_put_u16(&request.message, size_16(count));
     for (unsigned i = 0; i < count; i++)
-        ninep_put_text(&request.message, scratch->path + names->start[i], names->end[i] - names->start[i]);
-    int result = ninep_call(path->session, &request, path->generation);
+        ninep_put_text(&request.message, path->scratch->path + names->start[i],
+                       names->end[i] - names->start[i]);
+    int result = ninep_path_call(path, &request);
     if (!result)
         result = ninep_read_walk(&request.reader, count, qids);
     if (result == (int)count) {
@@ -173,11 +195,9 @@ int ninep_path_link(struct ninep_path *path, const char **target)
 {
     struct ninep_scratch *scratch = path->scratch;
     uint8_t bytes[16];
-    struct ninep_request request =
-        ninep_request_on(NINEP_READLINK, bytes, sizeof(bytes), scratch->message, sizeof(scratch->message));
-
-    ninep_put_u32(&request.message, path->fid);
-    int error = ninep_call(path->session, &request, path->generation);
+    struct ninep_request request = ninep_request_on(NINEP_READLINK, path->fid, bytes, sizeof(bytes),
+                                                    scratch->message, sizeof(scratch->message));
+    int error = ninep_path_call(path, &request);
     if (error)
         return error;
     uint16_t count = ninep_get_text(&request.reader, target);
@@ -359,15 +379,13 @@ void ninep_path_end(struct ninep_path *path)
 /* Sets path->name to the last name of the text. Returns where it begins. */
 static uint32_t name_set(struct ninep_path *path)
 {
-    const char *text = path->scratch->path;
-    uint32_t end = (uint32_t)strlen(text), start = end;
+    const char *last = ninep_last_name(path->scratch->path);
+    size_t bytes = strlen(last);
 
-    while (start > 0 && text[start - 1] != '/')
-        start--;
-    uint32_t bytes = end - start <= TREE_NAME_MAX ? end - start : 0;
-    memcpy(path->name, text + start, bytes);
+    bytes = bytes <= TREE_NAME_MAX ? bytes : 0;
+    memcpy(path->name, last, bytes);
     path->name[bytes] = '\0';
-    return start;
+    return (uint32_t)(last - path->scratch->path);
 }
 
 int ninep_path_cut(struct ninep_path *path)

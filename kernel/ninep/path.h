@@ -39,6 +39,9 @@ struct ninep_path {
     char name[TREE_NAME_MAX + 1]; /* the last name, after ninep_path_parent or ninep_path_cut */
 };
 
+/* Returns the last name of a path without a slash at its end. */
+const char *ninep_last_name(const char *text);
+
 /* Returns how a path ends, by its text alone. */
 enum ninep_last ninep_path_last(const char *path);
 
@@ -47,6 +50,10 @@ enum ninep_last ninep_path_last(const char *path);
 int ninep_path_begin(struct ninep_path *path, struct ninep_session *session, uint32_t generation,
                      struct mount_call *call);
 void ninep_path_end(struct ninep_path *path);
+
+/* Begins a request on path->fid, in the path's memory; sends one and waits for its reply. */
+struct ninep_request ninep_path_request(const struct ninep_path *path, enum ninep_type type);
+int ninep_path_call(const struct ninep_path *path, struct ninep_request *request);
 
 /* Walks to what the path names: sets path->fid and path->qid; scratch->path is where it is, without links. A
  * symbolic link at the end is followed if `follow` says so, or if a slash comes after it. MOUNT_LEFT with

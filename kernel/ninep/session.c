@@ -30,11 +30,16 @@ static bool is_free(const struct ninep_request *request)
     return request->is_done && !request->is_queued && !request->is_pinned;
 }
 
+static void fid_clear(struct ninep_session *session, uint32_t fid, uint32_t generation)
+{
+    if (session->generation == generation)
+        session->fids[fid / 64] &= ~(1ULL << fid % 64);
+}
+
 /* Ends one of the session's own requests, which nothing holds any longer. */
 static void clunk_end(struct ninep_session *session, struct ninep_request *request)
 {
-    if (request->generation == session->generation)
-        session->fids[request->clunked / 64] &= ~(1ULL << request->clunked % 64);
+    fid_clear(session, request->clunked, request->generation);
     for (unsigned i = 0; i < NINEP_CLUNKS; i++)
         if (request == &session->clunks[i].request)
             session->clunks[i].is_used = false;
@@ -44,9 +49,8 @@ static void request_changed(struct ninep_session *session, struct ninep_request 
 {
     if (!is_free(request))
         return;
-    if (request->has_tag && session->tags[request->tag] == request)
+    if (session->tags[request->tag] == request)
         session->tags[request->tag] = NULL;
-    request->has_tag = false;
     if (request->clunked != NINEP_NO_FID)
         clunk_end(session, request);
     else
@@ -285,13 +289,15 @@ static void receive(struct ninep_session *session, bool always)
 
 /* ---- Requests ---- */
 
-static void size_set(struct ninep_request *request)
+struct ninep_request ninep_request_on(enum ninep_type type, uint32_t fid, uint8_t *message,
+                                      uint32_t message_bytes, uint8_t *reply, uint32_t reply_bytes)
 {
-    uint32_t size = request->message.used + request->data_bytes;
-    uint16_t tag = request->message.bytes[4] == NINEP_VERSION ? NINEP_NO_TAG : request->tag;
+    struct ninep_request request = { .message = ninep_begin(message, message_bytes, type),
+                                     .reply = reply,
+                                     .reply_capacity = reply_bytes };
 
-    memcpy(request->message.bytes, &size, sizeof(size));
-    memcpy(request->message.bytes + 5, &tag, sizeof(tag));
+    ninep_put_u32(&request.message, fid);
+    return request;
 }
 
 static bool is_greeting(const struct ninep_request *request)
@@ -311,8 +317,11 @@ static bool enqueue(struct ninep_session *session, struct ninep_request *request
         return false;
     session->tags[tag] = request;
     request->tag = size_16(tag);
-    request->has_tag = request->is_queued = true;
-    size_set(request);
+    request->is_queued = true;
+    const uint32_t size = request->message.used + request->data_bytes;
+    const uint16_t sent = request->message.bytes[4] == NINEP_VERSION ? NINEP_NO_TAG : request->tag;
+    memcpy(request->message.bytes, &size, sizeof(size));
+    memcpy(request->message.bytes + 5, &sent, sizeof(sent));
     list_append(&session->queue, &request->link);
     return true;
 }
@@ -323,21 +332,16 @@ static bool begin(struct ninep_session *session, struct ninep_request *request, 
 {
     request->generation = generation;
     request->sent = 0;
-    request->is_done = request->is_queued = request->is_pinned = request->has_tag = request->sleeps = false;
+    request->is_queued = request->is_pinned = request->sleeps = false;
     request->result = 0;
     request->into_bytes = 0;
-    if (request->message.overflows) {
-        request->is_done = true;
+    if (request->message.overflows)
         request->result = -ENAMETOOLONG;
-        return true;
-    }
-    if (session->state != (is_greeting(request) ? NINEP_GREETING : NINEP_UP) ||
-        session->generation != generation) {
-        request->is_done = true;
+    else if (session->state != (is_greeting(request) ? NINEP_GREETING : NINEP_UP) ||
+             session->generation != generation)
         request->result = -ENOTCONN;
-        return true;
-    }
-    return enqueue(session, request);
+    request->is_done = request->result != 0;
+    return request->is_done || enqueue(session, request);
 }
 
 void ninep_submit(struct ninep_session *session, struct ninep_request *request, uint32_t generation)
@@ -451,10 +455,10 @@ static bool greeting_is_lost(const struct ninep_session *session, int error, str
 static int greet(struct ninep_session *session, struct message *why)
 {
     uint8_t bytes[BUFFER_BYTES], body[64];
-    struct ninep_request request = ninep_request_on(NINEP_VERSION, bytes, sizeof(bytes), body, sizeof(body));
+    struct ninep_request request =
+        ninep_request_on(NINEP_VERSION, NINEP_MESSAGE_BYTES, bytes, sizeof(bytes), body, sizeof(body));
     uint32_t message_bytes;
 
-    ninep_put_u32(&request.message, NINEP_MESSAGE_BYTES);
     ninep_put_text(&request.message, "9P2000.L", 8);
     int error = ninep_call(session, &request, session->generation);
     if (greeting_is_lost(session, error, why))
@@ -467,8 +471,7 @@ static int greet(struct ninep_session *session, struct message *why)
         return message_set(why, error, "it does not speak 9P2000.L");
     session->message_bytes = message_bytes;
 
-    request = ninep_request_on(NINEP_ATTACH, bytes, sizeof(bytes), body, sizeof(body));
-    ninep_put_u32(&request.message, NINEP_ROOT);
+    request = ninep_request_on(NINEP_ATTACH, NINEP_ROOT, bytes, sizeof(bytes), body, sizeof(body));
     ninep_put_u32(&request.message, NINEP_NO_FID);
     ninep_put_text(&request.message, "", 0);
     ninep_put_text(&request.message, session->export, strlen(session->export));
@@ -597,40 +600,33 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
 
 void ninep_session_user_set(struct ninep_session *session, uint32_t user)
 {
-    if (session->user == user)
-        return;
-    spin_lock(&session->lock);
+    SPIN_GUARD(&session->lock);
+    if (session->user != user)
+        session_break(session, -ECONNRESET);
     session->user = user;
-    session_break(session, -ECONNRESET);
-    spin_unlock(&session->lock);
 }
 
 /* ---- Fids ---- */
 
 int64_t ninep_fid_allocate(struct ninep_session *session, uint32_t generation)
 {
-    int64_t fid = -ENFILE;
-
-    spin_lock(&session->lock);
+    SPIN_GUARD(&session->lock);
     if (session->generation != generation || session->state != NINEP_UP)
-        fid = -ENOTCONN;
-    for (unsigned i = 0; i < NINEP_FIDS / 64 && fid == -ENFILE; i++)
+        return -ENOTCONN;
+    for (unsigned i = 0; i < NINEP_FIDS / 64; i++)
         if (~session->fids[i]) {
             unsigned bit = (unsigned)__builtin_ctzll(~session->fids[i]);
 
             session->fids[i] |= 1ULL << bit;
-            fid = i * 64 + bit;
+            return i * 64 + bit;
         }
-    spin_unlock(&session->lock);
-    return fid;
+    return -ENFILE;
 }
 
 void ninep_fid_free(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
-    spin_lock(&session->lock);
-    if (session->generation == generation)
-        session->fids[fid / 64] &= ~(1ULL << fid % 64);
-    spin_unlock(&session->lock);
+    SPIN_GUARD(&session->lock);
+    fid_clear(session, fid, generation);
 }
 
 /* Queues a request that releases a fid. Returns false if all of the session's own requests are in use, or if
@@ -643,9 +639,8 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
         if (session->clunks[i].is_used)
             continue;
         *request =
-            ninep_request_on(NINEP_CLUNK, session->clunks[i].message, sizeof(session->clunks[i].message),
+            ninep_request_on(NINEP_CLUNK, fid, session->clunks[i].message, sizeof(session->clunks[i].message),
                              session->clunks[i].reply, sizeof(session->clunks[i].reply));
-        ninep_put_u32(&request->message, fid);
         request->clunked = fid;
         session->clunks[i].is_used = begin(session, request, generation) && !request->is_done;
         return session->clunks[i].is_used;
@@ -656,7 +651,8 @@ static bool clunk_enqueue(struct ninep_session *session, uint32_t fid, uint32_t 
 void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generation)
 {
     uint8_t bytes[16], body[8];
-    struct ninep_request request = ninep_request_on(NINEP_CLUNK, bytes, sizeof(bytes), body, sizeof(body));
+    struct ninep_request request =
+        ninep_request_on(NINEP_CLUNK, fid, bytes, sizeof(bytes), body, sizeof(body));
 
     spin_lock(&session->lock);
     bool is_lost = session->generation != generation || session->state != NINEP_UP;
@@ -666,7 +662,6 @@ void ninep_clunk(struct ninep_session *session, uint32_t fid, uint32_t generatio
         send_queued(session);
     if (is_lost || is_queued)
         return;
-    ninep_put_u32(&request.message, fid);
     if (ninep_call(session, &request, generation) == 0)
         ninep_fid_free(session, fid, generation);
 }

@@ -51,7 +51,7 @@ struct ninep_request {
     uint64_t deadline_ns;
     uint32_t sent, generation;
     uint16_t tag;
-    bool has_tag, is_queued, is_pinned, is_done, sleeps;
+    bool is_queued, is_pinned, is_done, sleeps;
     uint32_t clunked; /* for the session's own requests: the fid to release */
 };
 
@@ -93,15 +93,10 @@ struct ninep_session {
     struct ninep_request *receiving;
 };
 
-/* Returns a request of this type without a body yet, with memory for its message and for the reply's body. */
-static inline struct ninep_request ninep_request_on(enum ninep_type type, uint8_t *message,
-                                                    uint32_t message_bytes, uint8_t *reply,
-                                                    uint32_t reply_bytes)
-{
-    return (struct ninep_request){ .message = ninep_begin(message, message_bytes, type),
-                                   .reply = reply,
-                                   .reply_capacity = reply_bytes };
-}
+/* Returns a request of this type, with memory for its message and for the reply's body. The message's body
+ * begins with a number, mostly that of a fid. */
+struct ninep_request ninep_request_on(enum ninep_type type, uint32_t fid, uint8_t *message,
+                                      uint32_t message_bytes, uint8_t *reply, uint32_t reply_bytes);
 
 /* Waits for a connection, at most until the deadline. Returns 0; -EIO; -EACCES if the server refuses the
  * user. *generation becomes the connection's generation; fids are valid only within one generation. */

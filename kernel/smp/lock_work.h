@@ -13,7 +13,7 @@
  *   or read /proc  its page pool's, its CPU group's, its threads', its signals', its timers', its descriptor
  *                  table's, its events' and futexes', a domain of locks that inherit priority
  *   of a CPU       its timer queue's: threads of the service may be on any
- *   of a socket    its own and its ring's (AF_UNIX), the lists of abstract names
+ *   of a socket    its own and its ring's (AF_UNIX)
  *   of a rank      an epoll set's, an eventfd's: only its threads take them, as briefly; a queue of
  * inotify's: any rank that changes a watched file
  *

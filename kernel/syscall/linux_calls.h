@@ -8,6 +8,7 @@
 
 #include "fs/linux_files.h"
 #include "lib/linux_abi.h"
+#include "time/clock_page.h"
 #include "time/timespec.h"
 
 /* Files */
@@ -20,41 +21,18 @@
 #define AT_REMOVEDIR        0x200 /* of unlinkat */
 #define AT_SYMLINK_FOLLOW   0x400
 
-#define RENAME_NOREPLACE 1
-#define RENAME_EXCHANGE  2
+enum { RENAME_NOREPLACE = 1, RENAME_EXCHANGE = 2 };
+enum { FALLOC_KEEP_SIZE = 1, FALLOC_PUNCH_HOLE = 2 };
+enum { CLOSE_RANGE_UNSHARE = 2, CLOSE_RANGE_CLOEXEC = 4 };
+enum { ACCESS_EXECUTE = 1, ACCESS_WRITE = 2 };
 
-#define FALLOC_KEEP_SIZE  1
-#define FALLOC_PUNCH_HOLE 2
+enum { MFD_CLOEXEC = 1, MFD_ALLOW_SEALING = 2, MFD_NOEXEC_SEAL = 8, MFD_EXEC = 16 };
+#define MFD_NAME_MAX 249
 
-#define CLOSE_RANGE_UNSHARE 2
-#define CLOSE_RANGE_CLOEXEC 4
-
-#define MFD_CLOEXEC       1
-#define MFD_ALLOW_SEALING 2
-#define MFD_NOEXEC_SEAL   8
-#define MFD_EXEC          16
-#define MFD_NAME_MAX      249
-
-#define ACCESS_EXECUTE 1
-#define ACCESS_WRITE   2
-
-#define F_DUPFD         0
-#define F_GETFD         1
-#define F_SETFD         2
-#define F_GETFL         3
-#define F_SETFL         4
-#define F_GETLK         5
-#define F_SETLK         6
-#define F_SETLKW        7
-#define F_OFD_GETLK     36
-#define F_OFD_SETLK     37
-#define F_OFD_SETLKW    38
-#define F_DUPFD_CLOEXEC 1030
-#define F_SETPIPE_SZ    1031
-#define F_GETPIPE_SZ    1032
-#define F_ADD_SEALS     1033
-#define F_GET_SEALS     1034
-
+/* Commands of fcntl */
+enum { F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW };
+enum { F_OFD_GETLK = 36, F_OFD_SETLK, F_OFD_SETLKW };
+enum { F_DUPFD_CLOEXEC = 1030, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS };
 #define F_SEAL_SEAL 1
 
 struct linux_flock {
@@ -64,14 +42,9 @@ struct linux_flock {
     int32_t pid, padding2;
 };
 
-#define LOCK_SH 1
-#define LOCK_EX 2
-#define LOCK_NB 4
-#define LOCK_UN 8
+enum { LOCK_SH = 1, LOCK_EX = 2, LOCK_NB = 4, LOCK_UN = 8 };
 
-#define EPOLL_CTL_ADD  1
-#define EPOLL_CTL_DEL  2
-#define EPOLL_CTL_MOD  3
+enum { EPOLL_CTL_ADD = 1, EPOLL_CTL_DEL, EPOLL_CTL_MOD };
 #define EPOLLEXCLUSIVE (1U << 28)
 #define EPOLLONESHOT   (1U << 30)
 #define EPOLLET        (1U << 31)
@@ -124,10 +97,7 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 } __attribute__((packed));
 
 /* Memory */
-#define PROT_WRITE 2
-#define PROT_EXEC  4
-#define PROT_ALL   7 /* with PROT_READ */
-#define PROT_SEM   8
+enum { PROT_WRITE = 2, PROT_EXEC = 4, PROT_ALL = 7 /* with PROT_READ */, PROT_SEM = 8 };
 
 #define MAP_SHARED          0x01
 #define MAP_PRIVATE         0x02
@@ -141,12 +111,9 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 #define MAP_HUGE_SHIFT      26
 #define MAP_HUGE_MASK       63
 
-#define MREMAP_MAYMOVE 1
-#define MREMAP_FIXED   2
+enum { MREMAP_MAYMOVE = 1, MREMAP_FIXED = 2 };
 
-#define MS_ASYNC      1
-#define MS_INVALIDATE 2
-#define MS_SYNC       4
+enum { MS_ASYNC = 1, MS_INVALIDATE = 2, MS_SYNC = 4 };
 
 #define MLOCK_ONFAULT 1U
 
@@ -154,11 +121,7 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 #define MEMBARRIER_PRIVATE_EXPEDITED          8
 #define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
 
-#define MADV_DONTNEED        4
-#define MADV_FREE            8
-#define MADV_REMOVE          9
-#define MADV_DONTNEED_LOCKED 24
-#define MADV_LAST            25
+enum { MADV_DONTNEED = 4, MADV_FREE = 8, MADV_REMOVE = 9, MADV_DONTNEED_LOCKED = 24, MADV_LAST = 25 };
 
 /* Process */
 struct linux_utsname {
@@ -205,6 +168,11 @@ struct linux_timeval {
     int64_t seconds, microseconds;
 };
 
+static inline struct linux_timespec timespec_of(uint64_t ns)
+{
+    return (struct linux_timespec){ (int64_t)(ns / NS_PER_S), (int64_t)(ns % NS_PER_S) };
+}
+
 static inline struct linux_timeval timeval_of(uint64_t ns)
 {
     return (struct linux_timeval){ (int64_t)(ns / 1000 / US_PER_S), (int64_t)(ns / 1000 % US_PER_S) };
@@ -231,17 +199,13 @@ struct linux_itimerspec {
     struct linux_timespec interval, value;
 };
 
+/* Writes a timer's setting to the program as a struct itimerspec. -EFAULT. sys_timer.c */
 struct timer_setting;
-struct linux_itimerspec itimerspec_of(const struct timer_setting *setting); /* sys_timer.c */
+int setting_write(uint64_t buffer, const struct timer_setting *setting);
 
 /* Signals */
-#define SIG_BLOCK   0
-#define SIG_UNBLOCK 1
-#define SIG_SETMASK 2
-
-#define SIGEV_SIGNAL    0
-#define SIGEV_NONE      1
-#define SIGEV_THREAD_ID 4
+enum { SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK };
+enum { SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID = 4 };
 
 struct linux_sigevent {
     uint64_t value;
@@ -249,22 +213,12 @@ struct linux_sigevent {
 };
 
 /* Threads */
-#define FUTEX_WAIT            0
-#define FUTEX_WAKE            1
-#define FUTEX_REQUEUE         3
-#define FUTEX_CMP_REQUEUE     4
-#define FUTEX_WAKE_OP         5
-#define FUTEX_LOCK_PI         6
-#define FUTEX_UNLOCK_PI       7
-#define FUTEX_TRYLOCK_PI      8
-#define FUTEX_WAIT_BITSET     9
-#define FUTEX_WAKE_BITSET     10
-#define FUTEX_WAIT_REQUEUE_PI 11
-#define FUTEX_CMP_REQUEUE_PI  12
-#define FUTEX_LOCK_PI2        13
-#define FUTEX_PRIVATE_FLAG    128
-#define FUTEX_CLOCK_REALTIME  256
-#define FUTEX_COMMANDS        0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
+enum { FUTEX_WAIT, FUTEX_WAKE, FUTEX_REQUEUE = 3, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP };
+enum { FUTEX_LOCK_PI = 6, FUTEX_UNLOCK_PI, FUTEX_TRYLOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET };
+enum { FUTEX_WAIT_REQUEUE_PI = 11, FUTEX_CMP_REQUEUE_PI, FUTEX_LOCK_PI2 };
+#define FUTEX_PRIVATE_FLAG   128
+#define FUTEX_CLOCK_REALTIME 256
+#define FUTEX_COMMANDS       0xfffffe7fU /* without FUTEX_PRIVATE_FLAG and FUTEX_CLOCK_REALTIME */
 
 #define CLONE_VM             0x00000100ULL
 #define CLONE_FS             0x00000200ULL

@@ -70,7 +70,7 @@ long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, str
     if ((flags & AT_EMPTY_PATH) && user_read(&first, address, 1))
         return -EFAULT;
     if (!first && (int32_t)directory != AT_FDCWD) {
-        FILE_REFERENCE file = file_get(arch_process(), directory);
+        FILE_REFERENCE file = file_of(directory);
 
         return file ? open_attributes_set(file, change) : -EBADF;
     }
@@ -135,7 +135,7 @@ static long times_set(uint64_t directory, uint64_t path, const struct linux_time
         return error;
     if (path || (int32_t)directory == AT_FDCWD)
         return path ? attributes_set_at(directory, path, flags, change) : -EFAULT;
-    FILE_REFERENCE file = file_get(arch_process(), directory);
+    FILE_REFERENCE file = file_of(directory);
     return file && !(file->flags & O_PATH) ? open_attributes_set(file, change) : -EBADF;
 }
 
@@ -186,26 +186,9 @@ long sys_utime(uint64_t path, uint64_t address)
 
 /* ---- Extended attributes: no file has any ---- */
 
-static long extended_refuse(uint64_t path, uint64_t flags)
+long attribute_refuse(uint64_t path, uint64_t flags)
 {
     long error = sys_faccessat2((uint64_t)AT_FDCWD, path, 0, flags);
 
     return error ? error : -EOPNOTSUPP;
-}
-
-long sys_fsetxattr(uint64_t descriptor)
-{
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
-    return file && !(file->flags & O_PATH) ? -EOPNOTSUPP : -EBADF;
-}
-
-long sys_setxattr(uint64_t path)
-{
-    return extended_refuse(path, 0);
-}
-
-long sys_lsetxattr(uint64_t path)
-{
-    return extended_refuse(path, AT_SYMLINK_NOFOLLOW);
 }

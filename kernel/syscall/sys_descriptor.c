@@ -50,17 +50,9 @@ long sys_pipe2(uint64_t buffer, uint64_t flags)
 
 long sys_eventfd2(uint64_t value, uint64_t flags)
 {
-    struct process *process = arch_process();
-
     if ((uint32_t)flags & ~(uint32_t)(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE))
         return -EINVAL;
-
-    FILE_REFERENCE file = NULL;
-    int error = files_allocate(process, &file, 1);
-    if (error)
-        return error;
-    eventfd_initialise(file, (uint32_t)value, (unsigned)flags);
-    return file_install(process, file, 0, flags & O_CLOEXEC);
+    return eventfd_create((uint32_t)value, (unsigned)flags);
 }
 
 /* ---- Closing, duplicating ---- */
@@ -87,7 +79,7 @@ long sys_close_range(uint64_t first, uint64_t last, uint64_t flags)
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec)
 {
     struct process *process = arch_process();
-    FILE_REFERENCE file = file_get(process, from);
+    FILE_REFERENCE file = file_of(from);
 
     to = (uint32_t)to;
     if (!file)
@@ -121,7 +113,7 @@ static long flags_set(struct file *file, uint64_t flags)
 long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument)
 {
     struct process *process = arch_process();
-    FILE_REFERENCE file = file_get(process, descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
 
     if (!file)
         return -EBADF;
@@ -229,10 +221,13 @@ static long socket_control(struct file *file, uint32_t request, uint64_t argumen
     return result < 0 ? result : user_write(argument, &bytes, sizeof(bytes));
 }
 
-long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument)
+long descriptor_ioctl(uint64_t descriptor, uint32_t request, uint64_t argument)
 {
+    FILE_REFERENCE file = file_of(descriptor);
     int32_t on;
 
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
     switch (request) {
     case FIOCLEX:
     case FIONCLEX:

@@ -77,17 +77,14 @@ long sys_epoll_create1(uint64_t flags)
     if ((uint32_t)flags & ~(uint32_t)O_CLOEXEC)
         return -EINVAL;
     FILE_REFERENCE file = NULL;
-    int error = files_allocate(process, &file, 1);
+    uint64_t memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
+    int error = memory == PAGE_POOL_NONE ? -ENOMEM : file_make(&epoll_operations, O_RDWR, &file);
+    if (error && memory != PAGE_POOL_NONE)
+        page_pool_free(process->vm.pages, memory, EPOLL_MEMORY);
     if (error)
         return error;
-    uint64_t memory = page_pool_allocate(process->vm.pages, EPOLL_MEMORY, ARCH_PAGE);
-    if (memory == PAGE_POOL_NONE)
-        return -ENOMEM;
     file->object = arch_physical(memory);
     arch_zero(file->object, EPOLL_MEMORY);
-    file->operations = &epoll_operations;
-    file->flags = O_RDWR;
-    file->mode = 0600;
     return file_install(process, file, 0, flags & O_CLOEXEC);
 }
 
@@ -175,7 +172,7 @@ static bool sets_descend(const struct file *file, const struct epoll *outer, uns
     else
         epoll->above = above;
     for (uint32_t d = 0; (d = row_next(epoll, d)) < FILE_DESCRIPTORS_MAX; d++) {
-        FILE_REFERENCE inner = file_get(arch_process(), d);
+        FILE_REFERENCE inner = file_of(d);
 
         crosscall_serve();
         if (inner && inner->operations == &epoll_operations && inner->serial == row_of(epoll, d)->serial &&
@@ -197,12 +194,11 @@ static bool sets_check(const struct file *file, const struct epoll *outer)
 long sys_epoll_ctl(uint64_t set_descriptor, uint64_t operation, uint64_t descriptor, uint64_t address)
 {
     struct linux_epoll_event event = { 0 };
-    struct process *process = arch_process();
 
     if ((uint32_t)operation != EPOLL_CTL_DEL && user_read(&event, address, sizeof(event)))
         return -EFAULT;
-    FILE_REFERENCE set = file_get(process, set_descriptor);
-    FILE_REFERENCE file = file_get(process, descriptor);
+    FILE_REFERENCE set = file_of(set_descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     if (!set || !file)
         return -EBADF;
     if (set->operations != &epoll_operations || file == set)
@@ -259,7 +255,7 @@ static struct linux_epoll_event row_scan(struct epoll *epoll, uint32_t descripto
     struct linux_epoll_event event = { 0 };
     struct row *row = row_of(epoll, descriptor);
     uint64_t serial = __atomic_load_n(&row->serial, __ATOMIC_RELAXED), activity = 0;
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
 
     if (!file)
         return event;
@@ -349,7 +345,7 @@ static int64_t epoll_scan(void *set, struct scan *scan)
 
 static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
 
     if (!file)
         return -EBADF;

@@ -41,7 +41,7 @@ long sys_timerfd_create(uint64_t clock, uint64_t flags)
 
 long sys_timerfd_settime(uint64_t descriptor, uint64_t flags, uint64_t new_value, uint64_t old_value)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct linux_itimerspec value;
     struct timer_setting old;
     uint64_t ns, interval_ns;
@@ -54,22 +54,15 @@ long sys_timerfd_settime(uint64_t descriptor, uint64_t flags, uint64_t new_value
     if (!file)
         return -EBADF;
     int error = timerfd_set(file, (unsigned)flags, ns, interval_ns, &old);
-    if (error || !old_value)
-        return error;
-    value = itimerspec_of(&old);
-    return user_write(old_value, &value, sizeof(value));
+    return error || !old_value ? error : setting_write(old_value, &old);
 }
 
-long sys_timerfd_gettime(uint64_t descriptor, uint64_t buffer)
+long timer_file_read(struct file *file, uint64_t buffer)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     struct timer_setting setting;
-    int error = file ? timerfd_get(file, &setting) : -EBADF;
+    int error = timerfd_get(file, &setting);
 
-    if (error)
-        return error;
-    struct linux_itimerspec value = itimerspec_of(&setting);
-    return user_write(buffer, &value, sizeof(value));
+    return error ? error : setting_write(buffer, &setting);
 }
 
 /* ---- Signals ---- */
@@ -83,7 +76,7 @@ long sys_signalfd4(uint64_t descriptor, uint64_t set_address, uint64_t set_bytes
         return error ? error : -EINVAL;
     if ((int32_t)descriptor == -1)
         return signalfd_create(set, (unsigned)flags);
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     error = file ? signalfd_set(file, set) : -EBADF;
     return error ? error : (int32_t)descriptor;
 }
@@ -104,56 +97,27 @@ long sys_pidfd_open(uint64_t pid, uint64_t flags)
 
 /* ---- Changes of files ---- */
 
-long sys_inotify_init1(uint64_t flags)
-{
-    return flags_known(flags) ? inotify_create((unsigned)flags) : -EINVAL;
-}
-
-/* Finds the queue of a call; *file is a FILE_REFERENCE of the caller in any case. */
-static int queue_find(uint64_t descriptor, struct file **file)
-{
-    *file = file_get(arch_process(), descriptor);
-    if (!*file)
-        return -EBADF;
-    return file_is_inotify(*file) ? 0 : -EINVAL;
-}
-
-static long mount_refuse(void)
-{
-    process_report(REFUSAL_WATCH,
-                   ": inotify_add_watch on a mount is not supported, as the server's files change "
-                   "without this node's calls (EOPNOTSUPP); list the directory from time to time");
-    return -EOPNOTSUPP;
-}
-
 long sys_inotify_add_watch(uint64_t descriptor, uint64_t address, uint64_t mask)
 {
     const uint32_t events = (uint32_t)mask, known = 0xf700efff; /* bits that mean anything */
-    FILE_REFERENCE file = NULL;
+    FILE_REFERENCE file = file_of(descriptor);
     struct path path;
 
-    if (!(events & known))
+    if (!file)
+        return events & known ? -EBADF : -EINVAL;
+    if (!file_is_inotify(file) || !(events & known) || ((events & WATCH_NEW) && (events & WATCH_MORE)))
         return -EINVAL;
-    long result = queue_find(descriptor, &file);
-    if (!result && (events & WATCH_NEW) && (events & WATCH_MORE))
-        result = -EINVAL;
-    if (result)
-        return result;
-    result = path_read(&path, (uint64_t)AT_FDCWD, address, 0);
+    long result = path_read(&path, (uint64_t)AT_FDCWD, address, 0);
     if (!result)
         result = path_look_up(&path, events & WATCH_NO_FOLLOW ? TREE_NO_FOLLOW : TREE_FOLLOW, true);
     while (path_leads(&path, &result))
-        if (result == TREE_LEFT)
-            result = mount_refuse();
-        else
+        if (result == TREE_LEFT) {
+            process_report(REFUSAL_WATCH,
+                           ": inotify_add_watch on a mount is not supported, as the server's files change "
+                           "without this node's calls (EOPNOTSUPP); list the directory from time to time");
+            result = -EOPNOTSUPP;
+        } else {
             result = path.found.inode ? inotify_watch(file, path.found.inode, events) : -ENOENT;
+        }
     return path_end(&path, result);
-}
-
-long sys_inotify_rm_watch(uint64_t descriptor, uint64_t number)
-{
-    FILE_REFERENCE file = NULL;
-    int error = queue_find(descriptor, &file);
-
-    return error ? error : inotify_unwatch(file, (int32_t)number);
 }

@@ -128,25 +128,22 @@ long parts_transfer(uint64_t descriptor, uint64_t list, uint64_t count, const ui
     return error > 0 ? vector_move(file, &vector, offset, write) : error;
 }
 
-/* The two most frequent calls get code of their own, with all of the above inlined. */
-#define FREQUENT __attribute__((flatten))
-
-FREQUENT long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+/* Carries out the two most frequent calls by code of their own, with all of the above inlined. */
+__attribute__((flatten, noinline)) static long transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes,
+                                                        unsigned number)
 {
-    return restartable(SYSCALL_NUMBER_read, part_transfer(descriptor, buffer, bytes, NULL, false));
+    return restartable(number,
+                       part_transfer(descriptor, buffer, bytes, NULL, number == SYSCALL_NUMBER_write));
 }
 
-FREQUENT long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
+long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
-    return restartable(SYSCALL_NUMBER_write, part_transfer(descriptor, buffer, bytes, NULL, true));
+    return transfer(descriptor, buffer, bytes, SYSCALL_NUMBER_read);
 }
 
-/* Refuses to copy between files, unless the first is not open. */
-long sys_sendfile(uint64_t descriptor)
+long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
-    return file ? -EINVAL : -EBADF;
+    return transfer(descriptor, buffer, bytes, SYSCALL_NUMBER_write);
 }
 
 /* ---- Seeking ---- */

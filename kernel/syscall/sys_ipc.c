@@ -7,20 +7,9 @@
 #include "lib/errno.h"
 #include "syscall/syscall.h"
 
-enum {
-    SEMOP = 1,
-    SEMGET,
-    SEMCTL,
-    SEMTIMEDOP,
-    MSGSND = 11,
-    MSGRCV,
-    MSGGET,
-    MSGCTL,
-    SHMAT = 21,
-    SHMDT,
-    SHMGET,
-    SHMCTL
-};
+enum { SEMOP = 1, SEMGET, SEMCTL, SEMTIMEDOP };
+enum { MSGSND = 11, MSGRCV, MSGGET, MSGCTL };
+enum { SHMAT = 21, SHMDT, SHMGET, SHMCTL };
 
 /* Attaches a segment, and writes its address to the program. */
 static long attach(uint64_t id, uint64_t address, uint64_t flags, uint64_t to)

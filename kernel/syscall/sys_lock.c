@@ -99,7 +99,7 @@ static int lock_query(struct file *file, const struct file_lock *requested, stru
  * locks on a file end when it closes a descriptor of the file, so this lock would never end. */
 static int lock_confirm(struct file *file, uint64_t descriptor, struct file_lock *lock)
 {
-    FILE_REFERENCE now = file_get(arch_process(), descriptor);
+    FILE_REFERENCE now = file_of(descriptor);
 
     if (now == file)
         return 0;

@@ -70,11 +70,11 @@ static int file_check(const struct file *file, uint64_t type, uint64_t protectio
         return -EACCES;
     if (!file->inode || file->inode->device || (file->inode->mode & S_IFMT) != S_IFREG)
         return -ENODEV;
-    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && file->inode->mount)
-        return access == O_RDWR ? -ENODEV : -EACCES; /* the server would not get what is written */
-    if (type != MAP_PRIVATE && (protection & PROT_WRITE) && (access != O_RDWR || !file->inode->memory))
-        return -EACCES;
-    return 0;
+    if (type == MAP_PRIVATE || !(protection & PROT_WRITE))
+        return 0;
+    if (file->inode->mount && access == O_RDWR)
+        return -ENODEV; /* the server would not get what is written */
+    return access == O_RDWR && file->inode->memory ? 0 : -EACCES;
 }
 
 /* Maps a file. A shared mapping of a file that can be written (inode->memory) maps the file's own memory; any

@@ -161,8 +161,7 @@ static void control_write(struct control_room *room, const struct socket_control
         control_item_write(room, SOL_SOCKET, SO_TIMESTAMP, &time, sizeof(time));
     }
     if (control->has_exact_time) {
-        struct linux_timespec time = { (int64_t)(control->time_ns / NS_PER_S),
-                                       (int64_t)(control->time_ns % NS_PER_S) };
+        struct linux_timespec time = timespec_of(control->time_ns);
 
         control_item_write(room, SOL_SOCKET, SO_TIMESTAMPNS, &time, sizeof(time));
     }

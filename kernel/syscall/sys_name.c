@@ -34,16 +34,15 @@ long sys_mkdirat(uint64_t directory, uint64_t address, uint64_t mode)
     return path_end(&path, result);
 }
 
-/* Makes a FIFO. The caller holds the tree's lock. */
-static long fifo_create(struct path *path, uint32_t rights)
+/* Makes a FIFO, or a symbolic link to `text`. The caller holds the tree's lock. */
+static long special_create(struct path *path, uint32_t mode, const char *text, uint64_t bytes)
 {
     struct inode *inode;
 
     if (path->found.trailing_slash)
         return path->found.inode ? -EEXIST : -ENOENT;
-    int error =
-        tree_create(path->tree, &path->found, S_IFIFO | rights, NULL, 0, file_wall_clock_ns(), &inode);
-    if (!error)
+    int error = tree_create(path->tree, &path->found, mode, text, bytes, file_wall_clock_ns(), &inode);
+    if (!error && mode_is(mode, S_IFIFO))
         inode->device = 1; /* not a file with bytes */
     return error;
 }
@@ -63,7 +62,7 @@ long sys_mknodat(uint64_t directory, uint64_t address, uint64_t mode)
         return others >> (type >> 12) & 1 ? -EPERM : -EINVAL;
     long result = path_begin(&path, directory, address, TREE_NAME);
     while (path_leads(&path, &result))
-        result = result == TREE_LEFT ? -EPERM : fifo_create(&path, rights);
+        result = result == TREE_LEFT ? -EPERM : special_create(&path, S_IFIFO | rights, NULL, 0);
     return path_end(&path, result);
 }
 
@@ -143,7 +142,7 @@ static long open_mount_link(const struct file *file, struct mount_call *to)
 /* Gives an open file a name (AT_EMPTY_PATH). */
 static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t address)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct path path;
 
     if (!file)
@@ -173,15 +172,6 @@ long sys_linkat(uint64_t from_directory, uint64_t from, uint64_t directory, uint
                     address, LINK, (uint32_t)flags);
 }
 
-static long tree_symlink(struct path *path, const char *text, uint64_t bytes)
-{
-    struct inode *inode;
-
-    if (path->found.trailing_slash)
-        return path->found.inode ? -EEXIST : -ENOENT;
-    return tree_create(path->tree, &path->found, S_IFLNK | 0777, text, bytes, file_wall_clock_ns(), &inode);
-}
-
 /* Creates a symbolic link. Its target is in the CPU's second buffer until the path leads to a mount. */
 long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
 {
@@ -199,7 +189,7 @@ long sys_symlinkat(uint64_t target, uint64_t directory, uint64_t address)
             text = path.extra;
             result = path.call.mount->operations->make_symlink(&path.call, text);
         } else {
-            result = tree_symlink(&path, text, (uint64_t)bytes);
+            result = special_create(&path, S_IFLNK | 0777, text, (uint64_t)bytes);
         }
     return path_end(&path, result);
 }

@@ -274,18 +274,18 @@ static int tree_list(const struct file *file, uint64_t position, struct mount_en
     if (position < 2)
         return 1;
     while ((found = tree_entry_at(directory, position)) && !tree_entry_visible(found))
-        position = found->position + 1;
+        position = found->node.key + 1;
     if (found)
-        entry_set(entry, found->inode, file->tid, found->name, found->name_bytes, found->position + 1);
+        entry_set(entry, found->inode, file->tid, found->name, found->name_bytes, found->node.key + 1);
     return found != NULL;
 }
 
-/* Does the same for numbered entries, after the directory's own. They are in the order of their tids, so each
- * is listed once, and all that stay are listed, even if threads begin and end meanwhile. Called without the
- * tree's lock. */
+/* Does the same for numbered entries, before the directory's own. They are in the order of their tids, so
+ * each is listed once, and all that stay are listed, even if threads begin and end meanwhile. Called without
+ * the tree's lock. */
 static int numbered_list(const struct file *file, uint64_t position, struct mount_entry *entry)
 {
-    uint32_t tid = (uint32_t)(position < UINT32_MAX ? position - 1 : UINT32_MAX);
+    uint32_t tid = (uint32_t)(position - 1);
     const struct inode *inode = file->inode->operations->next_numbered(file->inode, &tid);
     char name[24];
 
@@ -302,10 +302,9 @@ static int directory_list(const struct file *file, uint64_t position, struct mou
 
     if (file->inode->mount)
         return on_mount->mount->operations->list(on_mount, position, entry);
-    int listed = tree_list(file, position, entry);
-    if (listed == 0 && file->inode->operations && file->inode->operations->next_numbered)
-        return numbered_list(file, position, entry);
-    return listed;
+    const struct inode_operations *operations = file->inode->operations;
+    bool numbered = operations && operations->next_numbered && position >= 2 && position < UINT32_MAX;
+    return numbered && numbered_list(file, position, entry) ? 1 : tree_list(file, position, entry);
 }
 
 /* Copies entries to the program one by one. The caller has locked the file's offset. */
@@ -410,7 +409,7 @@ long sys_chdir(uint64_t address)
 
 long sys_fchdir(uint64_t descriptor)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct tree *tree = arch_process()->tree;
 
     if (!file)
@@ -446,7 +445,7 @@ static long link_read(const struct tree *tree, const struct path_lookup *found, 
  * would. */
 static int open_link_find(struct path *path, uint64_t descriptor)
 {
-    *path = (struct path){ .tree = arch_process()->tree, .file = file_get(arch_process(), descriptor) };
+    *path = (struct path){ .tree = arch_process()->tree, .file = file_of(descriptor) };
     path->text = path_buffer(0);
     if (!path->file || !path->text)
         return path->file ? -ENOMEM : -EBADF;

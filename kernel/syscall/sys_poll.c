@@ -38,7 +38,7 @@ unsigned file_scan(struct file *file, struct scan *scan, uint64_t *activity)
     if (operations == &epoll_operations)
         return epoll_readiness(file, scan, activity);
     if (operations->deadline) {
-        uint64_t deadline = operations->deadline(file);
+        uint64_t deadline = operations->deadline(file, true);
 
         until.due_ns = deadline_wait_ns(deadline);
         until.by_wall = deadline_is_wall(deadline);
@@ -51,7 +51,7 @@ unsigned file_scan(struct file *file, struct scan *scan, uint64_t *activity)
 /* Returns the readiness of a descriptor's file (enum file_ready), or -EBADF. For scans. */
 static int readiness_of(uint64_t descriptor, struct scan *scan)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     uint64_t activity;
 
     return file ? (int)file_scan(file, scan, &activity) : -EBADF;
@@ -136,8 +136,6 @@ struct linux_pollfd {
     int16_t events, revents;
 };
 
-#define POLL_PIECE 64
-
 struct poll_list {
     uint64_t address, count;
 };
@@ -162,11 +160,9 @@ static int64_t poll_scan(void *set, struct scan *scan)
 
     for (uint64_t i = 0; i < list->count; i++) {
         struct linux_pollfd entry;
-
-        if (i % POLL_PIECE == POLL_PIECE - 1)
-            crosscall_serve();
         uint64_t address = list->address + i * sizeof(entry);
 
+        crosscall_serve();
         if (user_read(&entry, address, sizeof(entry)))
             return -EFAULT;
         entry.revents = (int16_t)poll_result(&entry, scan);

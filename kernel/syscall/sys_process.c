@@ -165,18 +165,11 @@ long sys_wait4(uint64_t pid, uint64_t status, uint64_t options, uint64_t usage)
     return (int32_t)pid == INT32_MIN ? -ESRCH : -ECHILD;
 }
 
-/* Answers a wait for the process that a descriptor stands for, which is no child. */
-static int descriptor_wait(uint64_t descriptor)
-{
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
-
-    return file && pidfd_process(file) ? -ECHILD : -EBADF;
-}
-
 long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uint64_t usage)
 {
     const uint32_t ends = WAIT_EXITED | WAIT_STOPPED | WAIT_CONTINUED;
     enum { ALL, PID, GROUP, DESCRIPTOR };
+    FILE_REFERENCE file = (uint32_t)kind == DESCRIPTOR ? file_of(id) : NULL;
 
     (void)info, (void)usage;
     if (((uint32_t)options & ~(WAIT_NO_HANG | WAIT_KEEP | WAIT_CLONES | ends)) || !((uint32_t)options & ends))
@@ -189,7 +182,9 @@ long sys_waitid(uint64_t kind, uint64_t id, uint64_t info, uint64_t options, uin
     case GROUP:
         return (int32_t)id < 0 ? -EINVAL : -ECHILD;
     case DESCRIPTOR:
-        return (int32_t)id < 0 ? -EINVAL : descriptor_wait(id);
+        if ((int32_t)id >= 0)
+            return file && pidfd_process(file) ? -ECHILD : -EBADF; /* no process is a child */
+        return -EINVAL;
     default:
         return -EINVAL;
     }

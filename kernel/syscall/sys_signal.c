@@ -258,7 +258,7 @@ long sys_rt_sigqueueinfo(uint64_t pid, uint64_t signal, uint64_t address)
 
 long sys_pidfd_send_signal(uint64_t descriptor, uint64_t signal, uint64_t address, uint64_t flags)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     const struct process *process = file ? pidfd_process(file) : NULL;
     struct signal_info info = info_of((uint32_t)signal, SIGNAL_BY_USER);
     int32_t number = (int32_t)signal;

@@ -227,32 +227,30 @@ static long option_of(struct socket *socket, uint32_t option)
     }
 }
 
-/* Answers the options of SOL_SOCKET that this file knows. */
-static long common_read(struct socket *socket, uint32_t option, uint64_t buffer, uint64_t room_address)
+/* Answers the options of SOL_SOCKET that this file knows: returns their bytes. */
+static long common_get(struct socket *socket, uint32_t option, void *value)
 {
     const uint64_t *limit = time_limit_of(socket, option);
+    struct linux_linger linger = { socket_switch(socket, SO_LINGER), (int32_t)socket->linger_s };
 
     if (limit) {
-        struct linux_timeval time = timeval_of(__atomic_load_n(limit, __ATOMIC_RELAXED));
-
-        return socket_answer_write(&time, sizeof(time), buffer, room_address, false);
+        *(struct linux_timeval *)value = timeval_of(__atomic_load_n(limit, __ATOMIC_RELAXED));
+        return sizeof(struct linux_timeval);
     }
     if (option == SO_LINGER) {
-        struct linux_linger linger = { socket_switch(socket, SO_LINGER), (int32_t)socket->linger_s };
-
-        return socket_answer_write(&linger, sizeof(linger), buffer, room_address, false);
+        *(struct linux_linger *)value = linger;
+        return sizeof(linger);
     }
     long result = option_of(socket, option);
-    int32_t value = (int32_t)result;
-
-    return result < 0 ? result : socket_answer_write(&value, sizeof(value), buffer, room_address, false);
+    *(int32_t *)value = (int32_t)result;
+    return result < 0 ? result : (long)sizeof(int32_t);
 }
 
 long socket_option_read(struct file *file, uint32_t level, uint32_t option, uint64_t buffer,
                         uint64_t room_address)
 {
     struct socket *socket = socket_of(file);
-    uint8_t value[OPTION_BYTES_MAX] = { 0 };
+    _Alignas(8) uint8_t value[OPTION_BYTES_MAX] = { 0 };
     long error = level == SOL_SOCKET ? -ENOPROTOOPT : -EOPNOTSUPP;
     int32_t room;
 
@@ -263,11 +261,9 @@ long socket_option_read(struct file *file, uint32_t level, uint32_t option, uint
     uint32_t bytes = room < OPTION_BYTES_MAX ? (uint32_t)room : OPTION_BYTES_MAX;
     if (socket->operations->option_get)
         error = socket->operations->option_get(file, (int)level, (int)option, value, &bytes);
-    if (!error)
-        return socket_answer_write(value, bytes, buffer, room_address, false);
-    if (level == SOL_SOCKET && error == -ENOPROTOOPT)
-        return common_read(socket, option, buffer, room_address);
-    return error;
+    if (level == SOL_SOCKET && error == -ENOPROTOOPT && (error = common_get(socket, option, value)) > 0)
+        bytes = (uint32_t)error;
+    return error < 0 ? error : socket_answer_write(value, bytes, buffer, room_address, false);
 }
 
 /* ---- setsockopt ---- */

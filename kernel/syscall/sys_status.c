@@ -64,7 +64,7 @@ static struct mount_status open_file_status(struct file *file)
 
 static int open_status(uint64_t descriptor, struct mount_status *status)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
 
     if (!file)
         return -EBADF;
@@ -278,7 +278,7 @@ long sys_statfs(uint64_t address, uint64_t buffer)
 
 long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct mount_statistics statistics;
     int error = 0;
 

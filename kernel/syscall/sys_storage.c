@@ -49,7 +49,7 @@ static int resizable_check(const struct file *file)
 
 long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
+    FILE_REFERENCE file = file_of(descriptor);
     struct mount_change change = { .what = MOUNT_BYTES, .bytes = bytes };
 
     if ((int64_t)bytes < 0)
@@ -102,15 +102,13 @@ long sys_truncate(uint64_t address, uint64_t bytes)
 
 /* Allocates a range. Both flags make a hole, whose memory stays the file's; KEEP_SIZE alone allocates memory
  * beyond the end. */
-long sys_fallocate(uint64_t descriptor, uint64_t mode, uint64_t offset, uint64_t bytes)
+long storage_allocate(struct file *file, uint32_t mode, uint64_t offset, uint64_t bytes)
 {
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
     int error = 0;
 
-    mode = (uint32_t)mode;
     if ((int64_t)offset < 0 || (int64_t)bytes <= 0)
         return -EINVAL;
-    if ((mode & ~(uint64_t)(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE)) || mode == FALLOC_PUNCH_HOLE)
+    if ((mode & ~(uint32_t)(FALLOC_KEEP_SIZE | FALLOC_PUNCH_HOLE)) || mode == FALLOC_PUNCH_HOLE)
         return -EOPNOTSUPP;
     if (resizable_check(file))
         return -EBADF;
@@ -143,14 +141,11 @@ long storage_sync(struct file *file, bool data_only)
                               : 0;
 }
 
-long sys_sync_file_range(uint64_t descriptor, uint64_t offset, uint64_t bytes, uint64_t flags)
+long storage_range_check(const struct file *file, uint64_t offset, uint64_t bytes, uint32_t flags)
 {
     const uint32_t known = 7; /* SYNC_FILE_RANGE_WAIT_BEFORE, _WRITE, _WAIT_AFTER */
-    FILE_REFERENCE file = file_get(arch_process(), descriptor);
 
-    if (!file || (file->flags & O_PATH))
-        return -EBADF;
-    if (((uint32_t)flags & ~known) || (int64_t)(offset | bytes | (offset + bytes)) < 0)
+    if ((flags & ~known) || (int64_t)(offset | bytes | (offset + bytes)) < 0)
         return -EINVAL;
     return file->inode && (file->mode & S_IFMT) != S_IFCHR ? 0 : -ESPIPE;
 }

@@ -48,8 +48,6 @@ __attribute__((noinline)) int cpu_clock_read(uint64_t clock, uint64_t *ns)
 
 static int clock_read(uint64_t clock, uint64_t *ns)
 {
-    struct cpu_time time;
-
     switch ((uint32_t)clock) {
     case CLOCK_ID_REALTIME:
     case CLOCK_ID_REALTIME_COARSE:
@@ -64,14 +62,8 @@ static int clock_read(uint64_t clock, uint64_t *ns)
     case CLOCK_ID_BOOTTIME:
         *ns = clock_now_ns();
         return 0;
-    case CLOCK_ID_PROCESS_CPU:
-    case CLOCK_ID_THREAD_CPU:
-        time = (uint32_t)clock == CLOCK_ID_PROCESS_CPU ? process_time(arch_process())
-                                                       : thread_time(arch_thread());
-        *ns = time.user_ns + time.system_ns;
-        return 0;
     default:
-        return cpu_clock_read(clock, ns);
+        return cpu_clock_read(cpu_clock_number(clock), ns);
     }
 }
 

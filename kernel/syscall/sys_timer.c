@@ -132,12 +132,12 @@ long sys_timer_create(uint64_t clock, uint64_t event_address, uint64_t id_addres
     return 0;
 }
 
-struct linux_itimerspec itimerspec_of(const struct timer_setting *setting)
+int setting_write(uint64_t buffer, const struct timer_setting *setting)
 {
-    return (struct linux_itimerspec){
-        { (int64_t)(setting->interval_ns / NS_PER_S), (int64_t)(setting->interval_ns % NS_PER_S) },
-        { (int64_t)(setting->left_ns / NS_PER_S), (int64_t)(setting->left_ns % NS_PER_S) },
-    };
+    const struct linux_itimerspec value = { timespec_of(setting->interval_ns),
+                                            timespec_of(setting->left_ns) };
+
+    return user_write(buffer, &value, sizeof(value));
 }
 
 long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t old_value)
@@ -155,8 +155,7 @@ long sys_timer_settime(uint64_t id, uint64_t flags, uint64_t new_value, uint64_t
         return -EINVAL;
     if (posix_timer_set(timer, ns, flags & TIMER_ABSOLUTE, interval_ns, &old))
         return -ESRCH;
-    value = itimerspec_of(&old);
-    return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
+    return old_value ? setting_write(old_value, &old) : 0;
 }
 
 long sys_timer_gettime(uint64_t id, uint64_t buffer)
@@ -167,8 +166,7 @@ long sys_timer_gettime(uint64_t id, uint64_t buffer)
         return -EINVAL;
 
     struct timer_setting setting = posix_timer_get(timer);
-    struct linux_itimerspec value = itimerspec_of(&setting);
-    return user_write(buffer, &value, sizeof(value));
+    return setting_write(buffer, &setting);
 }
 
 long sys_timer_getoverrun(uint64_t id)

@@ -21,6 +21,30 @@
 /* Called by the entry code with the arguments in registers; each handler has a type of its own. */
 typedef void syscall_handler(void);
 
+struct file *file_of(uint64_t descriptor)
+{
+    return file_get(arch_process(), descriptor);
+}
+
+/* A call on the file of a descriptor. */
+struct file_call {
+    long (*carry_out)(struct file *file, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f);
+    int number;
+    bool of_socket;
+};
+
+static long file_call(uint64_t descriptor, uint64_t b, uint64_t c, uint64_t d, uint64_t e, uint64_t f,
+                      const struct file_call *call)
+{
+    FILE_REFERENCE file = file_of(descriptor);
+
+    if (!file || (file->flags & O_PATH))
+        return -EBADF;
+    if (call->of_socket && !file_is_socket(file))
+        return -ENOTSOCK;
+    return restartable((unsigned)call->number, call->carry_out(file, b, c, d, e, f));
+}
+
 /* The handlers that rows describe. The entry code hands over six registers, whatever the call takes. */
 #define REGISTER __attribute__((unused)) uint64_t
 #define CONST(name, x86_64, ppc64, value, reason)                                                   \
@@ -32,17 +56,16 @@ typedef void syscall_handler(void);
     CONST(name, x86_64, ppc64, sys_##of arguments, limits)
 #define CALL(name, x86_64, ppc64, result, limits) \
     CONST(name, x86_64, ppc64, restartable(ARCH_SYSCALL_NUMBER(x86_64, ppc64), result), limits)
-#define ON_FILE(name, x86_64, ppc64, result, limits)                                                \
-    static long call_##name(REGISTER a, REGISTER b, REGISTER c, REGISTER d, REGISTER e, REGISTER f) \
-    {                                                                                               \
-        FILE_REFERENCE file = file_get(arch_process(), a);                                          \
-                                                                                                    \
-        if (!file || (file->flags & O_PATH))                                                        \
-            return -EBADF;                                                                          \
-        return restartable(ARCH_SYSCALL_NUMBER(x86_64, ppc64), result);                             \
-    }
-#define ON_SOCKET(name, x86_64, ppc64, result, limits) \
-    ON_FILE(name, x86_64, ppc64, file_is_socket(file) ? result : -ENOTSOCK, limits)
+#define FILE_CALL(name, x86_64, ppc64, result, of_socket)                                                    \
+    static long on_##name(__attribute__((unused)) struct file *file, REGISTER b, REGISTER c, REGISTER d,     \
+                          REGISTER e, REGISTER f)                                                            \
+    {                                                                                                        \
+        return result;                                                                                       \
+    }                                                                                                        \
+    static const struct file_call row_##name = { on_##name, ARCH_SYSCALL_NUMBER(x86_64, ppc64), of_socket }; \
+    CONST(name, x86_64, ppc64, file_call(a, b, c, d, e, f, &row_##name), "")
+#define ON_FILE(name, x86_64, ppc64, result, limits)   FILE_CALL(name, x86_64, ppc64, result, false)
+#define ON_SOCKET(name, x86_64, ppc64, result, limits) FILE_CALL(name, x86_64, ppc64, result, true)
 #include "syscall/syscalls.def"
 
 #pragma GCC diagnostic push

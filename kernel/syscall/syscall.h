@@ -84,6 +84,9 @@ int cpu_clock_read(uint64_t clock, uint64_t *ns);
 struct file;
 struct mount_change;
 
+/* Returns the open file of a descriptor of the caller's process, as file_get. */
+struct file *file_of(uint64_t descriptor);
+
 /* Carries out fcntl's commands for record locks; flock. sys_lock.c */
 long record_lock(struct file *file, uint64_t descriptor, uint32_t command, uint64_t argument);
 long whole_file_lock(struct file *file, uint32_t operation);
@@ -107,6 +110,12 @@ struct mount_change owner_change(uint64_t user, uint64_t group);
 long open_attributes_set(struct file *file, struct mount_change change);
 long attributes_set_at(uint64_t directory, uint64_t address, uint64_t flags, struct mount_change change);
 
+/* Answers calls on a path's extended attributes: no file has any. sys_attributes.c */
+long attribute_refuse(uint64_t path, uint64_t flags);
+
+/* Carries out timerfd_gettime. sys_event.c */
+long timer_file_read(struct file *file, uint64_t buffer);
+
 /* Writes a user's or group's number to three addresses. -EFAULT. sys_process.c */
 int ids_write(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
 
@@ -118,7 +127,7 @@ int ids_set(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
 /* Makes the descriptor `to` refer to the file of another; carries out fcntl, ioctl. sys_descriptor.c */
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec);
 long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument);
-long file_ioctl(struct file *file, uint32_t descriptor, uint32_t request, uint64_t argument);
+long descriptor_ioctl(uint64_t descriptor, uint32_t request, uint64_t argument);
 
 long directory_read(struct file *file, uint64_t buffer, uint64_t bytes); /* getdents64; sys_path.c */
 long regular_make(uint64_t directory, uint64_t address, uint64_t mode);  /* mknod; sys_path.c */
@@ -126,8 +135,11 @@ long regular_make(uint64_t directory, uint64_t address, uint64_t mode);  /* mkno
 /* Sends a signal to a thread of the process `group`, or of any process if that is 0. sys_signal.c */
 long thread_kill(uint32_t group, uint64_t tid, uint64_t signal);
 
-/* Has the server of a mount store the file; the other two check their arguments. sys_storage.c */
+/* Has the server of a mount store the file; allocates a range; the others check their arguments.
+ * sys_storage.c */
 long storage_sync(struct file *file, bool data_only);
+long storage_allocate(struct file *file, uint32_t mode, uint64_t offset, uint64_t bytes);
+long storage_range_check(const struct file *file, uint64_t offset, uint64_t bytes, uint32_t flags);
 long storage_read_ahead(const struct file *file);
 long storage_advise(const struct file *file, int64_t bytes, uint32_t advice);
 

@@ -19,7 +19,7 @@ GETPID_MAX = 44
 KLOG_EVENT_BELOW = 60
 BOOT_BELOW = 8_000_000
 MEMORY_BELOW = 3 << 19
-IMAGE_BELOW = 370 << 10
+IMAGE_BELOW = 410 << 10
 
 #: Other kernels on x86_64, for orientation only: measured earlier, in QEMU (TCG, icount, shift 0), from
 #: Debian's Linux 6.1.192 and from the public sources of Hermit, Kitten and Nautilus. Instructions to main()

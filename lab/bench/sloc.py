@@ -47,7 +47,7 @@ ROOMS = {
 }
 #: The most lines of a part: a promise for the silent core, budgets for the others. The table says so if a
 #: part has more. The numbers do not follow from a measurement.
-LINES_MAX = {SILENT_CORE: 15_500, LINUX_PERSONALITY: 9_500, NINEP: 2_500, NETWORK: 6_000}
+LINES_MAX = {SILENT_CORE: 15_500, LINUX_PERSONALITY: 12_000, NINEP: 2_650, NETWORK: 6_400}
 PARTS = (SILENT_CORE, LINUX_PERSONALITY, NINEP, NETWORK, HEARTBEATS, JOBS, DRIVERS)
 
 C_SUFFIXES = frozenset({".c", ".h", ".def", ".S"})

@@ -89,7 +89,7 @@ def system_calls(architecture: str) -> dict[int, str]:
         column = list(ARCHITECTURES).index(architecture)
     except (OSError, StopIteration, ValueError):
         return {}
-    macro = r"^(?:LOCAL|STUB|CONST|CALL|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED)"
+    macro = r"^(?:LOCAL|STUB|CONST|CALL|VALUE|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED)"
     row = re.compile(rf"{macro}\((\w+), {'-?[0-9]+, ' * column}(\d+),", re.MULTILINE)
     return {int(number): name for name, number in row.findall(text)}
 

@@ -60,6 +60,7 @@ static void wrong(void)
     result("too long", sys(SYS_msgsnd, queue, &out, 8193, 0));
     result("a negative length", sys(SYS_msgsnd, queue, &out, -1, 0));
     result("from nobody's memory", sys(SYS_msgsnd, queue, NOWHERE, 1, 0));
+    memset(edge(8), 1, 8); /* a type */
     result("from the end of memory", sys(SYS_msgsnd, queue, edge(8), 1, 0));
     result("no such queue", sys(SYS_msgsnd, -1, &out, 1, 0));
     result("receive from no such queue", sys(SYS_msgrcv, -1, &in, 1, 0, 0));

@@ -404,6 +404,7 @@ static void datagrams_settle(uint32_t choice)
     for (unsigned i = 0; datagram_has_more(); i++) {
         PROMISE(i < 8 * 16);
         if (i == choice / 4 % 4) {
+            datagram_receiver_skip(&leaves->binding);
             binding_release(&udp_bindings, &leaves->binding);
             had = leaves->received_bytes;
         }
@@ -412,7 +413,6 @@ static void datagrams_settle(uint32_t choice)
     }
     if (!leaves->binding.is_held)
         PROMISE(binding_hold(&udp_bindings, &leaves->binding) == 0);
-    PROMISE(!udp_bindings.walks);
     for (unsigned i = 0; i < 4; i++) {
         struct datagram_socket *socket = &sockets[i];
 

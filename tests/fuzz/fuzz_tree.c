@@ -62,8 +62,8 @@ static void promise_inode(struct inode *inode, unsigned depth)
     uint64_t subdirectories = 0, last_position = 0;
 
     PROMISE(depth < PAGES_MAX * PAGE_BYTES / 64);
-    PROMISE(inode->link_key == 0 && inode->link_next == NULL);
-    PROMISE(mode_is(inode->mode, S_IFDIR) || (!inode->entries[BY_NAME] && !inode->entries[BY_POSITION]));
+    PROMISE(inode->link.key == 0);
+    PROMISE(mode_is(inode->mode, S_IFDIR) || !inode->entries);
     if (!inode->data_copied)
         promise_inside(inode->data, inode->bytes);
     for (uint64_t i = 0; i < inode->bytes; i++)
@@ -73,12 +73,12 @@ static void promise_inode(struct inode *inode, unsigned depth)
         struct path_span name = { entry->name, entry->name + entry->name_bytes };
 
         PROMISE(entry->directory == inode && entry->inode->links > 0);
-        PROMISE(entry->position > last_position && entry->position >= 2);
+        PROMISE(entry->node.key > last_position && entry->node.key >= 2);
         PROMISE(tree_entry_find(inode, name) == entry);
         PROMISE(entry->name_bytes > 0 && entry->name_bytes <= TREE_NAME_MAX);
         PROMISE(!memchr(entry->name, '/', entry->name_bytes));
         promise_inside(entry->name, entry->name == (const char *)(entry + 1) ? 0 : entry->name_bytes);
-        last_position = entry->position;
+        last_position = entry->node.key;
         subdirectories += mode_is(entry->inode->mode, S_IFDIR);
         seen.names++;
         if (mode_is(entry->inode->mode, S_IFDIR))
@@ -101,7 +101,7 @@ static void writable_set(struct inode *inode)
     struct directory_entry *entry;
 
     inode->writable = true;
-    for (uint64_t at = 0; (entry = tree_entry_at(inode, at)) != NULL; at = entry->position + 1)
+    for (uint64_t at = 0; (entry = tree_entry_at(inode, at)) != NULL; at = entry->node.key + 1)
         writable_set(entry->inode);
 }
 

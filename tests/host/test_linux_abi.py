@@ -249,7 +249,7 @@ def test_structures_are_linux_s(arch: str) -> None:
         assert not wrong, wrong
 
 
-MACROS = "LOCAL|STUB|CONST|CALL|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED"
+MACROS = "LOCAL|STUB|CONST|CALL|VALUE|ON_FILE|ON_SOCKET|ALIAS|REFUSED|PROBED"
 ROW = re.compile(rf"^(?:{MACROS})\((\w+), (-?\d+), (-?\d+),", re.M)
 
 #: Linux's name where it has another one on POWER.

@@ -107,19 +107,6 @@ TEST(archive_becomes_a_tree_with_missing_parents)
     CHECK_EQUAL(at("/bin")->modified_ns, 1700000000000000000);
 }
 
-TEST(entries_stand_in_the_archives_order)
-{
-    begin();
-    archive_add("z", S_IFREG, "");
-    archive_add("m", S_IFREG, "");
-    archive_add("a", S_IFREG, "");
-    CHECK_EQUAL(build(), 0);
-    CHECK(tree_entry_at(tree.root, 0)->name[0] == 'z');
-    CHECK(tree_entry_at(tree.root, 3)->name[0] == 'm');
-    CHECK(tree_entry_at(tree.root, 4)->name[0] == 'a');
-    CHECK(!tree_entry_at(tree.root, 5));
-}
-
 TEST(dots_and_slashes_mean_what_they_do_in_linux)
 {
     begin_sample();
@@ -645,14 +632,6 @@ TEST(random_changes_agree_with_a_model)
     CHECK(pages_used <= 4); /* the memory of what is removed is reused */
 }
 
-static unsigned treap_depth(const struct directory_entry *entry, enum directory_order order)
-{
-    unsigned before = entry ? treap_depth(entry->below[order][0], order) : 0;
-    unsigned after = entry ? treap_depth(entry->below[order][1], order) : 0;
-
-    return entry ? 1 + (before > after ? before : after) : 0;
-}
-
 /* Makes, or removes, the file of that number in the root. */
 static void numbered(unsigned number, bool make)
 {
@@ -672,48 +651,53 @@ static void numbered(unsigned number, bool make)
 /* Names come in their own order, the worst for a tree that does not balance itself. */
 TEST(a_directory_stays_shallow_whatever_its_names_and_their_order)
 {
-    enum { FILES = 6000, DEPTH_MAX = 60 }; /* log2(6000) is 13; on average a treap is about 30 deep */
+    enum { FILES = 6000, DEPTH_MAX = 18 }; /* log2(6000) is 13 */
     uint64_t position = 0;
     unsigned seen = 0;
 
     begin();
     tree.root->writable = true;
-    tree.secret = 0x1234567890abcdef;
     for (unsigned i = 0; i < FILES; i++)
         numbered(i, true);
-    for (enum directory_order order = BY_NAME; order < DIRECTORY_ORDERS; order++)
-        CHECK(treap_depth(tree.root->entries[order], order) < DEPTH_MAX);
+    CHECK(tree.root->entries->height <= DEPTH_MAX);
     for (unsigned i = 0; i < FILES; i += 2)
         numbered(i, false);
     for (struct directory_entry *entry; (entry = tree_entry_at(tree.root, position)) != NULL; seen++)
-        position = entry->position + 1;
+        position = entry->node.key + 1;
     CHECK_EQUAL(seen, FILES / 2);
     for (unsigned i = 1; i < FILES; i += 2)
         numbered(i, false);
-    CHECK(!tree.root->entries[BY_NAME] && !tree.root->entries[BY_POSITION]);
+    CHECK(!tree.root->entries);
+}
+
+static unsigned number_at(uint64_t position)
+{
+    const struct directory_entry *entry = tree_entry_at(tree.root, position);
+
+    return entry ? (unsigned)strtoul(entry->name + 1, NULL, 10) : 1;
 }
 
 TEST(reading_a_directory_meets_what_stays_in_it_once)
 {
+    unsigned met[2000] = { 0 };
     uint64_t position = 0;
-    unsigned met = 0;
 
     begin();
     tree.root->writable = true;
     for (unsigned i = 0; i < 100; i++)
         numbered(i, true);
     for (struct directory_entry *entry; (entry = tree_entry_at(tree.root, position)) != NULL;) {
-        unsigned number = (unsigned)strtoul(entry->name + 1, NULL, 10);
+        unsigned number = number_at(position);
 
-        CHECK(number % 2 || number == 0 || number >= 1000);
-        met += number % 2 && number < 100;
-        position = entry->position + 1;
-        if (number % 2 && number < 99)
-            numbered(number + 1, false); /* what comes next */
+        met[number]++;
+        position = entry->node.key + 1;
+        if (number_at(position) % 2 == 0)
+            numbered(number_at(position), false); /* what comes next */
         if (number < 50)
-            numbered(1000 + number, true);
+            numbered(1001 + 2 * number, true);
     }
-    CHECK_EQUAL(met, 50);
+    for (unsigned i = 0; i < 2000; i++)
+        CHECK(i % 2 && i < 100 ? met[i] == 1 : met[i] <= 1);
 }
 
 TEST(what_is_open_lives_on_without_a_name)
@@ -932,7 +916,6 @@ TEST(a_lookup_says_whose_directory_of_a_thread_it_has_gone_through)
 int main(void)
 {
     RUN(archive_becomes_a_tree_with_missing_parents);
-    RUN(entries_stand_in_the_archives_order);
     RUN(dots_and_slashes_mean_what_they_do_in_linux);
     RUN(relative_paths_begin_at_the_directory);
     RUN(symbolic_links_are_followed);

@@ -18,7 +18,7 @@ TEST_MUSL_PROGRAMS := status streams jobs huge forbidden counters hostile mappin
 	refusals service serial directories neighbours random_neighbours sharing profiled avx512 \
 	many network lease messages inet sockets transfer plain_card file_rates idle_connection \
 	network_alternate frames beats ping_pong balance_ranks litmus socket_races multicast visited \
-	groups users nodes
+	groups users nodes descriptors
 # Without any library: they look at the very first instruction.
 TEST_BARE_PROGRAMS := entry
 
@@ -33,7 +33,7 @@ TEST_PROGRAMS := $(filter-out $(TEST_LACKS_$(ARCH)), \
 	$(TEST_BUILD)/forbidden.glibc $(TEST_BUILD)/messages.glibc $(TEST_BUILD)/call_fuzz.musl-pie \
 	$(foreach program,openmp places interfaces names, \
 		$(TEST_BUILD)/$(program).musl $(TEST_BUILD)/$(program).glibc) \
-	$(TEST_BUILD)/nested.glibc \
+	$(TEST_BUILD)/nested.glibc $(TEST_BUILD)/ipc_ranks.glibc \
 	$(TEST_BUILD)/cplusplus.glibc $(TEST_BUILD)/collide.glibc)
 
 # A variable that nobody gave a value has the same one everywhere: what a program finds there would depend on

@@ -220,7 +220,7 @@ static void library(void)
             "the name: %s", thread);
 
     errno = 0;
-    PROMISE(fork() == -1 && errno == ENOSYS, "fork is refused, errno %d", errno);
+    PROMISE(fork() == -1 && errno == ENOMEM, "fork is refused, errno %d", errno);
 }
 
 /* Faults, for the test of the report, which prints its name and place. */

@@ -236,7 +236,6 @@ static void questions(void)
     PROMISE(raw(SYS_membarrier, 8, 1, 0, 0, 0) == -EINVAL &&
                 raw(SYS_membarrier, 1 << 20, 0, 0, 0, 0) == -EINVAL,
             "unknown");
-    PROMISE(raw(SYS_mbind, (uint64_t)&at, PAGE, 0, 0, 0) == -ENOSYS, "no policy");
 }
 
 /* ---- what one stands on ---- */

@@ -381,13 +381,17 @@ static void *stay(void *unused)
 
 static void bomb(unsigned allowed)
 {
+    pthread_attr_t small;
+
+    pthread_attr_init(&small);
+    pthread_attr_setstacksize(&small, 256 << 10);
     for (unsigned round = 0; round < 5; round++) {
         pthread_t threads[THREADS_MAX + 1];
         unsigned count = 0;
         int error = 0;
 
         pthread_mutex_lock(&lock);
-        while (count <= THREADS_MAX && (error = pthread_create(&threads[count], NULL, stay, NULL)) == 0)
+        while (count <= THREADS_MAX && (error = pthread_create(&threads[count], &small, stay, NULL)) == 0)
             count++;
         PROMISE(error == EAGAIN, "%s", strerror(error));
         PROMISE(count == cpus * allowed - 1, "%u threads beside the first on %u CPUs", count, cpus);

@@ -410,13 +410,16 @@ REFUSED = {
 
 
 @contextmanager
-def node_that_mounts(folder: Path, mount: str, **machine: Any) -> Iterator[tuple[Node, int]]:
+def node_that_mounts(
+    folder: Path, mount: str, archive: Path | None = None, **machine: Any
+) -> Iterator[tuple[Node, int]]:
     """A node on QEMU's own network that waits for jobs, and the port at this machine that leads to it."""
     port = qemu.free_port()
     line = f"stdout=com2 stderr=com3 launch {mount}"
     monitor = f"unix:{folder}/monitor1,server=on,wait=off"
     network = qemu.Network("user", "e1000", "52:54:00:12:34:56", [f"{port}:{PORT}"])
     options = ["-kernel", str(qemu.KERNEL), "-append", line, "-qmp", monitor]
+    options += ["-initrd", str(archive)] if archive else []
     node = Node(folder, 1, [], "", network=network, qemu_options=options, **machine)
     try:
         node.wait(WAITS)

@@ -96,7 +96,7 @@ def test_a_rank_without_memory_for_the_tables_of_a_file_that_grows_is_told(arch:
 
 
 def test_nested_functions_run_on_stacks_and_nothing_else_is_written_and_executed(tacet: Run) -> None:
-    assert own_errors(expect_exit(tacet("nested.glibc", cpus=2))) == b""
+    assert own_errors(expect_exit(tacet("nested.glibc", cpus=2, memory="256M"))) == b""
 
 
 #: A way of asking for more than the 128 MiB of a node, or POWER's 256, and what is named: the first refusal

@@ -12,7 +12,7 @@ import pytest
 from conftest import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "suites"))
-import compare
+import suites
 
 #: Tests that pass on Linux anywhere.
 SHORT = {
@@ -29,24 +29,27 @@ SHORT = {
 
 
 @pytest.fixture(scope="module")
-def node() -> Iterator[compare.Node]:
+def node() -> Iterator[suites.Node]:
     for suite in SHORT:
-        compare.made(f"suite-{suite}")
-    with compare.node() as one:
+        suites.made(f"suite-{suite}")
+    with suites.node() as one:
         yield one
 
 
 @pytest.mark.xdist_group("suites")
 @pytest.mark.parametrize("test", [f"{suite}/{name}" for suite, names in SHORT.items() for name in names])
-def test_tests_of_other_projects_pass(test: str, node: compare.Node) -> None:
-    end = node.run(compare.job_of(*test.split("/", 1)))
+def test_tests_of_other_projects_pass(test: str, node: suites.Node) -> None:
+    end = node.run(suites.job_of(*test.split("/", 1)))
     assert end.status == 0, end.said
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("suite", compare.SUITES)
+@pytest.mark.parametrize("suite", suites.SUITES)
 def test_what_passes_on_linux_passes_on_a_node_or_is_listed(suite: str) -> None:
-    linux, tacet = compare.compared([suite])
-    reasons = compare.listed_differences()
-    assert compare.errors(linux, tacet, reasons) == []
+    suites.made(f"suite-{suite}")
+    if not (suites.FOLDER / suite / "stamp").exists():
+        pytest.skip((ROOT / "build" / "foreign" / f"{suite}.log").read_text().strip().splitlines()[-1])
+    linux, tacet = suites.compared([suite])
+    reasons = suites.listed_differences()
+    assert suites.errors(linux, tacet, reasons) == []
     assert not {test for test in reasons if test.startswith(f"{suite}/")} - linux.keys()

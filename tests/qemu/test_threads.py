@@ -52,7 +52,7 @@ def test_hardware_threads_are_cpus_of_their_core_s_rank(arch: str, tacet: Run) -
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_thread_more_than_a_process_may_have_gets_eagain_every_time(kind: str, tacet: Run) -> None:
-    result = expect_exit(tacet(f"threads.{kind}", "bomb", "128", cpus=1, memory="1G"))
+    result = expect_exit(tacet(f"threads.{kind}", "bomb", "128", cpus=1, memory="256M"))
     expect_kept(result)
     refused = "wants more threads than 128, or has no memory left for one: clone answers EAGAIN"
     assert result.console.count(refused) == 1, result.explain()

@@ -25,6 +25,8 @@ from pathlib import Path
 from qemu import architectures
 
 VECTORS = 256
+#: Of x86_64's entry of a vector (arch/x86_64/include/arch/trap.h).
+TRAP_STUB_BYTES = 9
 FIRST_INTERRUPT = 32
 SYSTEM_CALL_ENTRIES = ("syscall_entry", "syscall_entry_logged")
 
@@ -98,8 +100,9 @@ class Witness:
                 **marks,
             }
         known = symbols(self.kernel)
+        first = known["trap_stubs_start"]
         stubs = {
-            known[f"trap_stub_{v}"]: f"{'exception' if v < FIRST_INTERRUPT else 'interrupt'}_{v}"
+            first + v * TRAP_STUB_BYTES: f"{'exception' if v < FIRST_INTERRUPT else 'interrupt'}_{v}"
             for v in range(VECTORS)
         }
         return {**stubs, **{known[name]: "system_calls" for name in SYSTEM_CALL_ENTRIES}, **marks}
@@ -111,10 +114,12 @@ class Witness:
         last: dict[int, int] = {}
         for cpu_text, address_text in _LINE.findall(self.path.read_text(errors="replace")):
             cpu, address = int(cpu_text), int(address_text, 16)
-            if last.get(cpu) == address:
-                continue
+            name, before = places.get(address), last.get(cpu)
             last[cpu] = address
-            if name := places.get(address):
+            # A block ends with its page, perhaps between a function's two entries.
+            if before == address or (name and before == address - 8 and places.get(before) == name):
+                continue
+            if name:
                 found.setdefault(cpu, []).append(name)
         return found
 

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * links.c: links of /proc that differ from process to process, proc(5): in /proc/self/fd one for each of its
- * open descriptors; /proc/self/cwd; and its pid, which leads to /proc/self.
+ * links.c: entries of /proc that differ from process to process, proc(5): in /proc/self/fd a link for each of
+ * its open descriptors, in /proc/self/task a directory for each of its threads; /proc/self/cwd;
+ * /proc/thread-self; and its pid, which leads to /proc/self.
  *
- * The tree has a link for every pid that any process could have, and one for all descriptors (path_lookup.tid
- * says which). Each lookup checks which of them the calling process has, and where they lead
- * (inode_operations.follow). Opening a link opens its file again, if that has an inode; a pipe's end cannot
- * be opened again, ENXIO. Runs with the tree's lock, under which a descriptor's inode cannot be freed.
+ * The tree has one link for all descriptors, one for all pids, and one directory, with its files, for all
+ * threads of all processes (numbered.c; path_lookup.tid says which). Each lookup finds where a link leads for
+ * the calling process (inode_operations.follow). It does not search for a thread, because other ranks wait
+ * for the tree's lock meanwhile: path_thread_check does, after it. Opening a link opens its file again, if
+ * that has an inode; a pipe's end cannot be opened again, ENXIO. Runs with the tree's lock, under which a
+ * descriptor's inode cannot be freed.
  */
 #include "arch.h"
 #include "lib/errno.h"
@@ -15,7 +18,6 @@
 #include "fs/path.h"
 #include "fs/proc/proc.h"
 #include "process/process.h"
-#include "mm/memplan.h"
 
 static struct inode *self; /* the directory /proc/self */
 
@@ -23,9 +25,10 @@ static struct inode *self; /* the directory /proc/self */
 
 static int pid_follow(const struct inode *link, struct inode **target, uint32_t *tid)
 {
-    (void)tid;
+    (void)link;
     *target = self;
-    return arch_process() && link->device - 1 == arch_process()->rank ? 0 : -ENOENT;
+    *tid = 0;
+    return 0;
 }
 
 static int64_t pid_read_link(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
@@ -36,6 +39,18 @@ static int64_t pid_read_link(const struct tree *tree, const struct inode *link, 
 }
 
 static const struct inode_operations pid_operations = { .follow = pid_follow, .read_link = pid_read_link };
+
+/* Returns the process's own pid alone. */
+static uint32_t pid_next(uint32_t tid)
+{
+    const uint32_t own = TREE_NUMBERED + (uint32_t)arch_process()->pid;
+
+    return tid <= own ? own : 0;
+}
+
+static struct numbered pids = {
+    .name = "", .first = TREE_NUMBERED, .next = pid_next, .links = &pid_operations
+};
 
 /* ---- Descriptors ---- */
 
@@ -101,7 +116,38 @@ static uint32_t descriptor_next_tid(uint32_t tid)
     return number < FILE_DESCRIPTORS_MAX ? TREE_NUMBERED + number : 0;
 }
 
-static struct numbered descriptors = { .name = "", .first = TREE_NUMBERED, .next = descriptor_next_tid };
+static struct numbered descriptors = {
+    .name = "", .first = TREE_NUMBERED, .next = descriptor_next_tid, .links = &descriptor_operations
+};
+
+/* ---- Threads ---- */
+
+static uint32_t thread_next(uint32_t tid)
+{
+    return thread_tid_from(arch_process(), tid);
+}
+
+static struct numbered threads = { .name = "", .next = thread_next };
+
+static int thread_follow(const struct inode *link, struct inode **target, uint32_t *tid)
+{
+    (void)link; /* it is the only one */
+    if (!arch_process())
+        return -ENOENT;
+    *target = threads.inode;
+    *tid = arch_thread()->tid;
+    return 0;
+}
+
+static int64_t thread_read_link(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
+                                size_t bytes)
+{
+    (void)tree, (void)link, (void)tid;
+    return (int64_t)format_text(text, bytes, "%lu/task/%u", arch_process()->pid, arch_thread()->tid);
+}
+
+static const struct inode_operations thread_operations = { .follow = thread_follow,
+                                                           .read_link = thread_read_link };
 
 /* ---- The working directory ---- */
 
@@ -127,41 +173,30 @@ static int64_t directory_read_link(const struct tree *tree, const struct inode *
 static const struct inode_operations directory_operations = { .follow = directory_follow,
                                                               .read_link = directory_read_link };
 
-/* ---- Adding the links ---- */
+/* ---- Adding them ---- */
 
-static int pids_add(struct tree *tree, unsigned count, struct message *why)
+static bool link_add(struct tree *tree, const char *path, const struct inode_operations *operations,
+                     struct message *why)
 {
-    for (unsigned i = 0; i < count; i++) {
-        char name[8];
+    struct inode *link = tree_add(tree, path, S_IFLNK | 0777, NULL, 0, why);
 
-        format_text(name, sizeof(name), "%u", PID_FIRST + i);
-        struct inode *inode = proc_inode_add(tree, tree_parent(tree, self), name, true, S_IFLNK | 0700, why);
-        if (!inode)
-            return -ENOMEM;
-        inode->device = i + 1; /* never 0, which means a plain file */
-        inode->operations = &pid_operations;
-    }
-    return 0;
+    if (!link)
+        return false;
+    link->device = 1;
+    link->operations = operations;
+    return true;
 }
 
-int proc_links_add(struct tree *tree, struct message *why)
+bool proc_links_add(struct tree *tree, struct message *why)
 {
-    struct inode *folder = tree_add(tree, "/proc/self/fd", S_IFDIR | 0500, NULL, 0, why);
+    const struct inode *tasks = numbered_add(tree, "/proc/self/task", 0555, &threads, why);
 
-    if (!folder || !numbered_add(tree, folder, &descriptors, why))
-        return -ENOMEM;
-    descriptors.inode->mode = S_IFLNK | 0700;
-    descriptors.inode->links = 1;
-    descriptors.inode->device = 1;
-    descriptors.inode->operations = &descriptor_operations;
-
-    self = tree_parent(tree, folder);
-    struct inode *directory = proc_inode_add(tree, self, "cwd", false, S_IFLNK | 0777, why);
-    if (!directory)
-        return -ENOMEM;
-    directory->device = 1;
-    directory->operations = &directory_operations;
-
-    unsigned ranks = arch_cpus_present() < MEMPLAN_RANKS_MAX ? arch_cpus_present() : MEMPLAN_RANKS_MAX;
-    return pids_add(tree, ranks, why);
+    if (!tasks)
+        return false;
+    self = tree_parent(tree, tasks);
+    return proc_files_add(tree, threads.inode, proc_self_files, why) &&
+           numbered_add(tree, "/proc/self/fd", 0500, &descriptors, why) &&
+           numbered_add(tree, "/proc", 0555, &pids, why) &&
+           link_add(tree, "/proc/self/cwd", &directory_operations, why) &&
+           link_add(tree, "/proc/thread-self", &thread_operations, why);
 }

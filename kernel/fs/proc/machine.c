@@ -79,25 +79,32 @@ static void package_cpus(const struct file *file, struct cpu_mask *mask)
     siblings_add(mask, tree_number_of(file->tid), false);
 }
 
-static uint64_t core_id(const struct file *file)
+/* Writes the field of a structure that the file's row names. */
+static void field_text(struct file *file, const void *structure)
 {
-    return arch_cpu_place(tree_number_of(file->tid)).core;
+    const struct proc_file *kind = file->inode->data;
+    uint32_t number;
+
+    memcpy(&number, (const char *)structure + kind->of, sizeof(number));
+    text_add(file, "%u\n", number);
 }
 
-static uint64_t package_id(const struct file *file)
+static void place_text(struct file *file)
 {
-    return arch_cpu_place(tree_number_of(file->tid)).package;
+    const struct cpu_place place = arch_cpu_place(tree_number_of(file->tid));
+
+    field_text(file, &place);
 }
 
 static const struct proc_file topology_files[] = {
     { "core_cpus", .make = words_text, .mask = core_cpus },
     { "core_cpus_list", .make = list_text, .mask = core_cpus },
-    { "core_id", .make = number_text, .number = core_id },
+    { "core_id", .make = place_text, .of = offsetof(struct cpu_place, core) },
     { "core_siblings", .make = words_text, .mask = package_cpus },
     { "core_siblings_list", .make = list_text, .mask = package_cpus },
     { "package_cpus", .make = words_text, .mask = package_cpus },
     { "package_cpus_list", .make = list_text, .mask = package_cpus },
-    { "physical_package_id", .make = number_text, .number = package_id },
+    { "physical_package_id", .make = place_text, .of = offsetof(struct cpu_place, package) },
     { "thread_siblings", .make = words_text, .mask = core_cpus },
     { "thread_siblings_list", .make = list_text, .mask = core_cpus },
     { .path = NULL },
@@ -145,15 +152,11 @@ static struct cpu_cache own_cache(const struct file *file)
     return cache_of(file, tree_number_of(file->tid));
 }
 
-/* Writes the field of the cache that the file's row names. */
 static void cache_number_text(struct file *file)
 {
-    const struct proc_file *kind = file->inode->data;
     const struct cpu_cache cache = own_cache(file);
-    uint32_t number;
 
-    memcpy(&number, (const char *)&cache + kind->of, sizeof(number));
-    text_add(file, "%u\n", number);
+    field_text(file, &cache);
 }
 
 static void cache_cpus(const struct file *file, struct cpu_mask *mask)
@@ -239,7 +242,7 @@ static const struct proc_file node_files[] = {
 
 /* ---- All of them ---- */
 
-const struct proc_file proc_machine_files[] = {
+static const struct proc_file machine_files[] = {
     { "/proc/cpuinfo", .make = cpuinfo_text },
     { CPU "/online", .make = list_text, .mask = own_cpus },
     { CPU "/possible", .make = list_text, .mask = all_cpus },
@@ -264,19 +267,11 @@ static bool caches_add(struct tree *tree, struct inode *cpu, struct message *why
     return all;
 }
 
-int proc_machine_add(struct tree *tree, struct message *why)
+bool proc_machine_add(struct tree *tree, struct message *why)
 {
-    struct path_lookup cpu, node;
-
     nodes = nodes_known();
-    if (tree_find(tree, tree->root, CPU, TREE_FOLLOW, &cpu) ||
-        tree_find(tree, tree->root, NODE, TREE_FOLLOW, &node) || !numbered_add(tree, cpu.inode, &cpus, why) ||
-        !numbered_add(tree, node.inode, &domains, why) ||
-        !proc_directory_add(tree, cpus.inode, "topology", topology_files, why) ||
-        !caches_add(tree, cpus.inode, why))
-        return -ENOMEM;
-    for (const struct proc_file *file = node_files; file->path; file++)
-        if (!proc_made_add(tree, domains.inode, file->path, file, why))
-            return -ENOMEM;
-    return 0;
+    return proc_files_add(tree, tree->root, machine_files, why) &&
+           numbered_add(tree, CPU, 0755, &cpus, why) && numbered_add(tree, NODE, 0755, &domains, why) &&
+           proc_directory_add(tree, cpus.inode, "topology", topology_files, why) &&
+           caches_add(tree, cpus.inode, why) && proc_files_add(tree, domains.inode, node_files, why);
 }

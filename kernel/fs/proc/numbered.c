@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * numbered.c: directories with numbered entries, which are the same inodes for all numbers: threads in
- * /proc/self/task, CPUs and NUMA domains in /sys/devices/system. The lookup says which number it has gone
- * through (path_lookup.tid), and open files keep that. So a thousand CPUs take no more memory than one.
+ * /proc/self/task, pids in /proc, CPUs and NUMA domains in /sys/devices/system. The lookup says which number
+ * it has gone through (path_lookup.tid), and open files keep that. So a thousand CPUs take no more memory
+ * than one.
  */
 #include "fs/path.h"
 #include "fs/proc/proc.h"
@@ -44,24 +45,31 @@ static const struct inode *numbered_next(const struct inode *directory, uint32_t
 static const struct inode_operations numbered_operations = { .find_numbered = numbered_find,
                                                              .next_numbered = numbered_next };
 
-bool numbered_add(struct tree *tree, struct inode *directory, struct numbered *kind, struct message *why)
+struct inode *numbered_add(struct tree *tree, const char *path, uint32_t mode, struct numbered *kind,
+                           struct message *why)
 {
-    kind->inode = inode_create(tree, S_IFDIR | 0555);
+    struct inode *directory = tree_add(tree, path, S_IFDIR | mode, NULL, 0, why);
+
+    if (!directory)
+        return NULL;
+    kind->inode = inode_create(tree, kind->links ? S_IFLNK | 0700 : S_IFDIR | 0555);
     if (!kind->inode) {
-        message_set(why, -ENOMEM, "file tree: no memory for \"%s\" in /proc or /sys", kind->name);
-        return false;
+        message_set(why, -ENOMEM, "file tree: no memory for the entries of \"%s\"", path);
+        return NULL;
     }
-    /* In none of the directory's treaps. */
+    /* Not in the directory's tree. */
     kind->entry = (struct directory_entry){ .inode = kind->inode,
                                             .directory = directory,
                                             .name = kind->name,
                                             .name_bytes = (uint8_t)strlen(kind->name) };
     kind->inode->name = &kind->entry;
-    kind->inode->links = 2;
+    kind->inode->links = kind->links ? 1 : 2;
+    kind->inode->device = kind->links != NULL;
+    kind->inode->operations = kind->links;
     kind->inode->filesystem = directory->filesystem;
     directory->operations = &numbered_operations;
     directory->data = kind;
-    return true;
+    return directory;
 }
 
 /* Writes a path; see path.h: the number stands after the name that all numbers share. */

@@ -20,9 +20,6 @@
 #include "process/process.h"
 #include "lib/version.h"
 
-/* For proc_memory_bytes. */
-#define ENTRIES_MAX 320 /* of the tables, of /dev, /etc and of net/, with directories */
-
 uint64_t clock_ticks_of(uint64_t ns)
 {
     return ns / (NS_PER_S / 100); /* AT_CLKTCK */
@@ -56,13 +53,6 @@ void text_add_words(struct file *file, const struct cpu_mask *mask, unsigned cou
     for (unsigned part = (count - 1) / 32 + 1; part-- > 0; digits = 8)
         text_add(file, "%0*x%s", digits, (uint32_t)(mask->words[part / 2] >> part % 2 * 32),
                  part ? "," : "\n");
-}
-
-void number_text(struct file *file)
-{
-    const struct proc_file *kind = file->inode->data;
-
-    text_add(file, "%lu\n", kind->number(file));
 }
 
 void list_text(struct file *file)
@@ -154,16 +144,14 @@ static void loadavg_text(struct file *file)
 static void meminfo_text(struct file *file)
 {
     const struct page_pool *pages = &arch_process()->pages;
-    static const char *const zeroes[] = { "Buffers:        ", "Cached:         ", "SwapCached:     ",
-                                          "SwapTotal:      ", "SwapFree:       " };
+    const uint64_t total = pages->total_bytes / 1024, free = pages->free_bytes / 1024;
 
-    text_add(file, "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n",
-             pages->total_bytes / 1024, pages->free_bytes / 1024, pages->free_bytes / 1024);
-    for (unsigned i = 0; i < sizeof(zeroes) / sizeof(zeroes[0]); i++)
-        text_add(file, "%s%8u kB\n", zeroes[i], 0);
-    text_add(file, "CommitLimit:    %8lu kB\nCommitted_AS:   %8lu kB\nHugepagesize:   %8llu kB\n",
-             pages->total_bytes / 1024, (pages->total_bytes - pages->free_bytes) / 1024,
-             ARCH_LARGE_PAGE / 1024);
+    text_add(file,
+             "MemTotal:       %8lu kB\nMemFree:        %8lu kB\nMemAvailable:   %8lu kB\n"
+             "Buffers:               0 kB\nCached:                0 kB\nSwapCached:            0 kB\n"
+             "SwapTotal:             0 kB\nSwapFree:              0 kB\nCommitLimit:    %8lu kB\n"
+             "Committed_AS:   %8lu kB\nHugepagesize:   %8llu kB\n",
+             total, free, free, total, total - free, ARCH_LARGE_PAGE / 1024);
 }
 
 static void vmstat_text(struct file *file)
@@ -242,12 +230,11 @@ static void cmdline_text(struct file *file)
     text_add(file, "\n");
 }
 
-static uint64_t threads_of_node(const struct file *file)
+static void threads_max_text(struct file *file)
 {
     const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
 
-    (void)file;
-    return threads_max(&all);
+    text_add(file, "%u\n", threads_max(&all));
 }
 
 /* ---- The tables ---- */
@@ -281,7 +268,7 @@ static const struct proc_file files[] = {
     { "/proc/sys/kernel/pid_max", .text = "32768\n" },
     { "/proc/sys/kernel/random/boot_id", .make = boot_id_text },
     { "/proc/sys/kernel/randomize_va_space", .text = "0\n" },
-    { "/proc/sys/kernel/threads-max", .make = number_text, .number = threads_of_node },
+    { "/proc/sys/kernel/threads-max", .make = threads_max_text },
     { "/proc/sys/kernel/version", .text = "Tacet " TACET_VERSION "\n" },
     { "/proc/sys/vm/max_map_count", .text = "2147483647\n" }, /* as many as the slice has room for */
     { "/proc/sys/vm/overcommit_memory", .text = "2\n" },      /* never: memory that was granted is there */
@@ -299,9 +286,6 @@ static const struct proc_file files[] = {
     { "/proc/sys/fs/mqueue/msgsize_max", .text = "8192\n" },
     { .path = NULL },
 };
-
-static const struct proc_file *const tables[] = { files, proc_self_files, proc_machine_files,
-                                                  proc_socket_files, proc_tacet_files };
 
 /* Executes a command: each write is one, with or without the end of its line. */
 static int64_t command_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -335,72 +319,41 @@ static int proc_open(struct file *file)
 
 static const struct inode_operations proc_operations = { .open = proc_open };
 
-static uint32_t file_mode(const struct proc_file *file)
+bool proc_files_add(struct tree *tree, struct inode *directory, const struct proc_file *file,
+                    struct message *why)
 {
-    return S_IFREG | (file->command || file->operations ? 0644 : 0444);
-}
-
-/* Makes an inode the file of a row. */
-static void file_set(struct inode *inode, const struct proc_file *file)
-{
-    inode->device = PROC_DEVICE;
-    inode->data = file->make ? (const void *)file : file->text; /* proc_open reads the row */
-    inode->bytes = file->make ? 0 : strlen(file->text);
-    inode->operations = file->make ? &proc_operations : NULL;
-}
-
-int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why)
-{
-    for (; file->path; file++) {
-        struct inode *inode = tree_add(tree, file->path, file_mode(file), NULL, 0, why);
+    for (; directory && file->path; file++) {
+        const uint32_t mode = S_IFREG | (file->command || file->operations ? 0644 : 0444);
+        const void *data = file->make ? (const void *)file : file->text; /* proc_open reads the row */
+        struct inode *inode =
+            tree_add_below(tree, directory, file->path, mode, data, file->make ? 0 : strlen(file->text), why);
 
         if (!inode)
-            return -ENOMEM;
-        file_set(inode, file);
+            return false;
+        inode->device = PROC_DEVICE;
+        inode->operations = file->make ? &proc_operations : NULL;
     }
-    return 0;
-}
-
-/* ---- Files of directories that have others of the same names ---- */
-
-struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,
-                             uint32_t mode, struct message *why)
-{
-    struct inode *inode = inode_create(tree, mode);
-
-    if (inode && tree_entry_add(tree, directory, inode, name, (uint32_t)strlen(name), copy))
-        return inode;
-    message_set(why, -ENOMEM, "file tree: no memory for \"%s\" in /proc or /sys", name);
-    return NULL;
-}
-
-bool proc_made_add(struct tree *tree, struct inode *directory, const char *name, const struct proc_file *file,
-                   struct message *why)
-{
-    struct inode *inode =
-        directory ? proc_inode_add(tree, directory, name, false, file_mode(file), why) : NULL;
-
-    if (inode)
-        file_set(inode, file);
-    return inode;
-}
-
-struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *name,
-                                 const struct proc_file *table, struct message *why)
-{
-    struct inode *directory = parent ? proc_inode_add(tree, parent, name, true, S_IFDIR | 0555, why) : NULL;
-
-    for (; directory && table->path; table++)
-        if (!proc_made_add(tree, directory, table->path, table, why))
-            return NULL;
     return directory;
 }
 
-uint64_t proc_memory_bytes(void)
+struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *name,
+                                 const struct proc_file *files_of, struct message *why)
 {
-    uint64_t entries = ENTRIES_MAX + arch_cpus_present(); /* for each CPU, the link of a rank's pid */
+    struct inode *directory = parent ? inode_create(tree, S_IFDIR | 0555) : NULL;
 
-    return entries * TREE_ENTRY_BYTES_MAX + 2 * ARCH_PAGE;
+    if (!parent)
+        return NULL;
+    if (directory && tree_entry_add(tree, parent, directory, name, (uint32_t)strlen(name), true))
+        return proc_files_add(tree, directory, files_of, why) ? directory : NULL;
+    message_set(why, -ENOMEM, "file tree: no memory for \"%s\" in /sys", name);
+    return NULL;
+}
+
+/* Adds a directory with the files of a table, at an absolute path. */
+static bool files_add_at(struct tree *tree, const char *path, const struct proc_file *table,
+                         struct message *why)
+{
+    return proc_files_add(tree, tree_add(tree, path, S_IFDIR | 0755, NULL, 0, why), table, why);
 }
 
 int proc_add(struct tree *tree, struct message *why)
@@ -409,15 +362,14 @@ int proc_add(struct tree *tree, struct message *why)
 
     boot_id[0] = (arch_random() & ~0xf000ULL) | 0x4000;
     boot_id[1] = (arch_random() & ~(3ULL << 62)) | 2ULL << 62;
-    if (!tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) ||
-        !tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why))
-        return -ENOMEM;
-    for (unsigned i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
-        if (proc_files_add(tree, tables[i], why))
-            return -ENOMEM;
-    if (!tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) ||
-        !tree_add(tree, "/proc/self/root", S_IFLNK | 0777, "/", 1, why) || proc_machine_add(tree, why))
-        return -ENOMEM;
-    int error = proc_links_add(tree, why);
-    return error ? error : proc_tasks_add(tree, why);
+    return tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) &&
+                   tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why) &&
+                   proc_files_add(tree, tree->root, files, why) && proc_machine_add(tree, why) &&
+                   files_add_at(tree, "/proc/self", proc_self_files, why) &&
+                   files_add_at(tree, "/proc/net", proc_socket_files, why) &&
+                   files_add_at(tree, "/proc/tacet", proc_tacet_files, why) &&
+                   tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) &&
+                   tree_add(tree, "/proc/self/root", S_IFLNK | 0777, "/", 1, why) && proc_links_add(tree, why)
+               ? 0
+               : -ENOMEM;
 }

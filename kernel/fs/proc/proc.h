@@ -11,8 +11,8 @@
 
 /* Adds them to the tree, when all CPUs run. -ENOMEM with `why`. */
 int proc_add(struct tree *tree, struct message *why);
-/* Returns an upper bound of the memory that proc_add takes, before it is known how many CPUs run. */
-uint64_t proc_memory_bytes(void);
+/* Upper bound of what proc_add, and what adds /dev, /etc and net/, add to the tree. */
+#define PROC_ENTRIES_MAX 280
 
 /* ---- For the files of this folder ---- */
 
@@ -28,7 +28,6 @@ struct proc_file {
     union {
         const char *text;
         unsigned of;                                                  /* one of the texts of `make` */
-        uint64_t (*number)(const struct file *file);                  /* the contents, by number_text */
         void (*mask)(const struct file *file, struct cpu_mask *mask); /* by list_text or words_text */
         void (*describe)(struct text_sink *sink);                     /* by described_text */
     };
@@ -37,49 +36,38 @@ struct proc_file {
 };
 
 /* These tables end with a NULL path. */
-extern const struct proc_file proc_self_files[], proc_tacet_files[], proc_machine_files[],
-    proc_socket_files[];
+extern const struct proc_file proc_self_files[], proc_tacet_files[], proc_socket_files[];
 
-/* Writes what the file's row has a function for: a number; a mask, which is empty at first, as a list or in
- * words. */
-void number_text(struct file *file);
+/* Writes the mask that the file's row has a function for, which is empty at first, as a list or in words. */
 void list_text(struct file *file);
 void words_text(struct file *file);
 
-/* Adds the files of a table that ends with a NULL path. -ENOMEM with `why`. */
-int proc_files_add(struct tree *tree, const struct proc_file *file, struct message *why);
+/* Adds the files of a table that ends with a NULL path; the paths begin in `directory`. False with `why`;
+ * also if `directory` is NULL, because making that failed. */
+bool proc_files_add(struct tree *tree, struct inode *directory, const struct proc_file *file,
+                    struct message *why);
 
-/* Adds the links that differ from process to process. links.c */
-int proc_links_add(struct tree *tree, struct message *why);
-
-/* Adds the directories of threads. task.c */
-int proc_tasks_add(struct tree *tree, struct message *why);
-
-/* Adds the directories of CPUs and NUMA domains. machine.c */
-int proc_machine_add(struct tree *tree, struct message *why);
+/* Adds the links and directories that differ from process to process; those of CPUs and NUMA domains. False
+ * with `why`. links.c, machine.c */
+bool proc_links_add(struct tree *tree, struct message *why);
+bool proc_machine_add(struct tree *tree, struct message *why);
 
 /* A kind of numbered entries of a directory; `inode` stands for all of them. numbered.c */
 struct numbered {
     const char *name;               /* what precedes the number, as "cpu" */
     uint32_t first;                 /* the tid of number 0 */
     uint32_t (*next)(uint32_t tid); /* returns the tid of the first from this one on; 0: there is none */
+    const struct inode_operations *links; /* of symbolic links; NULL: the entries are directories */
     struct inode *inode;
     struct directory_entry entry;
 };
 
-/* Gives a directory the numbered entries of a kind. False with `why`. */
-bool numbered_add(struct tree *tree, struct inode *directory, struct numbered *kind, struct message *why);
+/* Gives the directory at a path, which it makes if need be, numbered entries. NULL with `why`. */
+struct inode *numbered_add(struct tree *tree, const char *path, uint32_t mode, struct numbered *kind,
+                           struct message *why);
 
-/* Adds an inode to a directory; with `copy`, copies its name. NULL with `why`. */
-struct inode *proc_inode_add(struct tree *tree, struct inode *directory, const char *name, bool copy,
-                             uint32_t mode, struct message *why);
-
-/* Adds a file to a directory. False with `why`; also if `directory` is NULL, because making that failed. */
-bool proc_made_add(struct tree *tree, struct inode *directory, const char *name, const struct proc_file *file,
-                   struct message *why);
-
-/* Adds a directory, whose name is copied, with the files of a table, whose paths are names in it. NULL with
- * `why`; also if `parent` is NULL. */
+/* Adds a directory, whose name is copied, with the files of a table. NULL with `why`; also if `parent` is
+ * NULL. */
 struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *name,
                                  const struct proc_file *files, struct message *why);
 

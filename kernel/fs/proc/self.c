@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * self.c: /proc/self: what a process can read about itself; the same files show its threads (task.c).
+ * self.c: /proc/self: what a process can read about itself; the same files show its threads (links.c).
  * Formats: proc(5). Functions `…_text` run in system calls of that process. Numbers that mean nothing without
  * paging, swapping and scheduling are 0.
  */
@@ -296,19 +296,14 @@ static const struct file_operations comm_operations = {
     .read = text_read, .write = comm_write, .size = text_size, .release = text_release
 };
 
-static void cmdline_text(struct file *file)
+/* Copies the part of the program's memory whose ends a row names: where it starts in its process's image. */
+static void memory_text(struct file *file)
 {
-    text_add_user(file, arch_process()->image.arguments, arch_process()->image.arguments_end);
-}
+    const struct proc_file *kind = file->inode->data;
+    uint64_t ends[2];
 
-static void environ_text(struct file *file)
-{
-    text_add_user(file, arch_process()->image.environment, arch_process()->image.environment_end);
-}
-
-static void auxv_text(struct file *file)
-{
-    text_add_user(file, arch_process()->image.auxiliary, arch_process()->image.auxiliary_end);
+    memcpy(ends, (const char *)&arch_process()->image + kind->of, sizeof(ends));
+    text_add_user(file, ends[0], ends[1]);
 }
 
 static void limits_text(struct file *file)
@@ -340,26 +335,27 @@ static void limits_text(struct file *file)
     }
 }
 
+#define IMAGE_PART(field) .make = memory_text, .of = offsetof(struct process_image, field)
 const struct proc_file proc_self_files[] = {
-    { "/proc/self/auxv", .make = auxv_text },
-    { "/proc/self/cgroup", .text = "0::/\n" },
-    { "/proc/self/cmdline", .make = cmdline_text },
-    { "/proc/self/comm", .make = comm_text, .operations = &comm_operations },
-    { "/proc/self/environ", .make = environ_text },
-    { "/proc/self/gid_map", .text = "         0          0 4294967295\n" },
+    { "auxv", IMAGE_PART(auxiliary) },
+    { "cgroup", .text = "0::/\n" },
+    { "cmdline", IMAGE_PART(arguments) },
+    { "comm", .make = comm_text, .operations = &comm_operations },
+    { "environ", IMAGE_PART(environment) },
+    { "gid_map", .text = "         0          0 4294967295\n" },
     /* No storage is read or written. What calls copy is not counted, and so is not here. */
-    { "/proc/self/io", .text = "read_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n" },
-    { "/proc/self/limits", .make = limits_text },
-    { "/proc/self/maps", .make = maps_text },
-    { "/proc/self/numa_maps", .make = maps_text, .of = NUMA_MAPS },
-    { "/proc/self/oom_score", .text = "0\n" }, /* no process ends because another one wants memory */
-    { "/proc/self/oom_score_adj", .text = "0\n" },
-    { "/proc/self/sched", .make = sched_text },
-    { "/proc/self/smaps", .make = maps_text, .of = SMAPS },
-    { "/proc/self/smaps_rollup", .make = maps_text, .of = SMAPS_ROLLUP },
-    { "/proc/self/stat", .make = stat_text },
-    { "/proc/self/statm", .make = statm_text },
-    { "/proc/self/status", .make = status_text },
-    { "/proc/self/uid_map", .text = "         0          0 4294967295\n" },
+    { "io", .text = "read_bytes: 0\nwrite_bytes: 0\ncancelled_write_bytes: 0\n" },
+    { "limits", .make = limits_text },
+    { "maps", .make = maps_text },
+    { "numa_maps", .make = maps_text, .of = NUMA_MAPS },
+    { "oom_score", .text = "0\n" }, /* no process ends because another one wants memory */
+    { "oom_score_adj", .text = "0\n" },
+    { "sched", .make = sched_text },
+    { "smaps", .make = maps_text, .of = SMAPS },
+    { "smaps_rollup", .make = maps_text, .of = SMAPS_ROLLUP },
+    { "stat", .make = stat_text },
+    { "statm", .make = statm_text },
+    { "status", .make = status_text },
+    { "uid_map", .text = "         0          0 4294967295\n" },
     { .path = NULL },
 };

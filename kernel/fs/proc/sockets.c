@@ -138,10 +138,10 @@ static void sockstat_text(struct file *file)
 }
 
 const struct proc_file proc_socket_files[] = {
-    { "/proc/net/raw", .make = sockets_text, .of = SOCKETS(AF_INET, SOCK_RAW) },
-    { "/proc/net/sockstat", .make = sockstat_text },
-    { "/proc/net/tcp", .make = sockets_text, .of = SOCKETS(AF_INET, SOCK_STREAM) },
-    { "/proc/net/udp", .make = sockets_text, .of = SOCKETS(AF_INET, SOCK_DGRAM) },
-    { "/proc/net/unix", .make = sockets_text, .of = SOCKETS(AF_UNIX, 0) },
+    { "raw", .make = sockets_text, .of = SOCKETS(AF_INET, SOCK_RAW) },
+    { "sockstat", .make = sockstat_text },
+    { "tcp", .make = sockets_text, .of = SOCKETS(AF_INET, SOCK_STREAM) },
+    { "udp", .make = sockets_text, .of = SOCKETS(AF_INET, SOCK_DGRAM) },
+    { "unix", .make = sockets_text, .of = SOCKETS(AF_UNIX, 0) },
     { .path = NULL },
 };

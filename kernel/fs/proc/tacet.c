@@ -132,14 +132,14 @@ static void klog_text(struct file *file)
 }
 
 const struct proc_file proc_tacet_files[] = {
-    { "/proc/tacet/counters", .make = counters_text },
-    { "/proc/tacet/clockevents", .make = described_text, .describe = clock_event_devices_describe,
+    { "counters", .make = counters_text },
+    { "clockevents", .make = described_text, .describe = clock_event_devices_describe,
       .command = timer_device_rate },
-    { "/proc/tacet/iterations", .make = iterations_text, .command = iterations_command },
-    { "/proc/tacet/klog", .make = klog_text, .command = klog_switch },
-    { "/proc/tacet/nettick", .make = described_text, .describe = nettick_describe },
-    { "/proc/tacet/priorities", .make = priorities_text, .command = priorities_command },
-    { "/proc/tacet/threads", .make = threads_text },
-    { "/proc/tacet/timers", .make = described_text, .describe = timers_describe },
+    { "iterations", .make = iterations_text, .command = iterations_command },
+    { "klog", .make = klog_text, .command = klog_switch },
+    { "nettick", .make = described_text, .describe = nettick_describe },
+    { "priorities", .make = priorities_text, .command = priorities_command },
+    { "threads", .make = threads_text },
+    { "timers", .make = described_text, .describe = timers_describe },
     { .path = NULL },
 };

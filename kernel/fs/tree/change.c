@@ -163,7 +163,7 @@ int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_n
         return -EBUSY;
     if (!found->directory->writable)
         return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
-    if (found->inode->entries[BY_NAME])
+    if (found->inode->entries)
         return -ENOTEMPTY;
     found_remove(tree, found, now_ns);
     return 0;
@@ -194,30 +194,38 @@ static int replace_check(const struct inode *inode, const struct path_lookup *to
         return -ENOTDIR;
     if (!is_directory(inode) && is_directory(to->inode))
         return -EISDIR;
-    return to->inode->entries[BY_NAME] ? -ENOTEMPTY : 0;
+    return to->inode->entries ? -ENOTEMPTY : 0;
+}
+
+enum renaming { RENAME_REPLACE, RENAME_NO_REPLACE, RENAME_EXCHANGE };
+
+static bool has_wrong_slash(const struct path_lookup *found, const struct inode *inode)
+{
+    return found->trailing_slash && !is_directory(inode);
 }
 
 static int rename_check(const struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
-                        bool no_replace)
+                        enum renaming how)
 {
     const struct inode *inode = from->inode;
+    const bool exchanges = how == RENAME_EXCHANGE;
 
     if (from->directory->filesystem != to->directory->filesystem)
         return -EXDEV;
     if (from->last != TREE_LAST_NAME || inode->mount || (to->inode && to->inode->mount))
         return -EBUSY;
     if (to->last != TREE_LAST_NAME)
-        return no_replace ? -EEXIST : -EBUSY;
+        return how == RENAME_NO_REPLACE ? -EEXIST : -EBUSY;
     if (!from->directory->writable)
         return -EROFS;
-    if (to->inode && no_replace)
+    if (to->inode && how == RENAME_NO_REPLACE)
         return -EEXIST;
-    if (!is_directory(inode) && (from->trailing_slash || to->trailing_slash))
+    if (has_wrong_slash(from, inode) || has_wrong_slash(to, exchanges ? to->inode : inode))
         return -ENOTDIR;
     int error = is_directory(inode) ? place_check(tree, to->directory, inode, -EINVAL) : 0;
     if (!error && to->inode && is_directory(to->inode))
-        error = place_check(tree, from->directory, to->inode, -ENOTEMPTY);
-    if (error)
+        error = place_check(tree, from->directory, to->inode, exchanges ? -EINVAL : -ENOTEMPTY);
+    if (error || exchanges)
         return error;
     if (to->directory->links == 0)
         return -ENOENT;
@@ -243,7 +251,7 @@ int tree_rename(struct tree *tree, const struct path_lookup *from, const struct 
                 bool no_replace, int64_t now_ns)
 {
     struct inode *inode = from->inode;
-    int error = rename_check(tree, from, to, no_replace);
+    int error = rename_check(tree, from, to, no_replace ? RENAME_NO_REPLACE : RENAME_REPLACE);
 
     if (error)
         return error;
@@ -262,42 +270,18 @@ int tree_rename(struct tree *tree, const struct path_lookup *from, const struct 
     return 0;
 }
 
-static int exchange_check(const struct tree *tree, const struct path_lookup *one,
-                          const struct path_lookup *other)
-{
-    if (one->directory->filesystem != other->directory->filesystem)
-        return -EXDEV;
-    if (one->last != TREE_LAST_NAME || other->last != TREE_LAST_NAME || one->inode->mount ||
-        other->inode->mount)
-        return -EBUSY;
-    if (!one->directory->writable)
-        return -EROFS;
-    if ((!is_directory(one->inode) && one->trailing_slash) ||
-        (!is_directory(other->inode) && other->trailing_slash))
-        return -ENOTDIR;
-    int error = place_check(tree, other->directory, one->inode, -EINVAL);
-    return error ? error : place_check(tree, one->directory, other->inode, -EINVAL);
-}
-
-/* Makes an entry name another inode; `old` was an entry of that inode. */
-static void entry_redirect(struct directory_entry *entry, struct inode *inode,
-                           const struct directory_entry *old)
-{
-    entry->inode = inode;
-    if (inode->name == old)
-        inode->name = entry;
-}
-
 int tree_exchange(struct tree *tree, const struct path_lookup *one, const struct path_lookup *other,
                   int64_t now_ns)
 {
     struct inode *first = one->inode, *second = other->inode;
-    int error = exchange_check(tree, one, other);
+    int error = rename_check(tree, one, other, RENAME_EXCHANGE);
 
     if (error || first == second)
         return error;
-    entry_redirect(one->entry, second, other->entry);
-    entry_redirect(other->entry, first, one->entry);
+    tree_entry_redirect(one->entry, second);
+    tree_entry_redirect(other->entry, first);
+    if (!second->name)
+        second->name = one->entry;
     /* Each directory in a directory links to it by its "..". */
     one->directory->links += is_directory(second) - is_directory(first);
     other->directory->links += is_directory(first) - is_directory(second);

@@ -1,104 +1,40 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * directory.c: the entries of a directory (tree.h). They stand in two treaps, binary search trees in which
- * each node has a higher priority than those below it: one is ordered by names, for lookups, one by
- * positions, for readers. Priorities are pseudo-random, and programs do not know the secret that they are
- * computed with; so no choice of names makes a treap deeper than some multiple of log2(entries), and each
- * function here takes that many steps [Seidel and Aragon 1996]. Runs with the tree's lock, or while the tree
- * is built.
+ * directory.c: the entries of a directory (tree.h), in a balanced tree (lib/avl.h) by their positions. An
+ * entry's position is a hash of its name; of entries whose names have the same hash, at most SLOTS, each has
+ * a position of its own. So each function here takes some multiple of log2(entries) steps, whatever the
+ * names. Runs with the tree's lock, or while the tree is built.
  */
 #include "fs/tree/path_span.h"
 
-static int name_compare(const struct directory_entry *entry, const char *name, size_t bytes)
-{
-    if (entry->name_bytes != bytes)
-        return entry->name_bytes < bytes ? -1 : 1;
-    return memcmp(entry->name, name, bytes);
-}
+#define SLOTS 8
 
-struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name)
+/* Returns the first position for a name [Fowler, Noll and Vo 1991]. */
+static uint64_t position_of(const char *name, size_t bytes)
 {
-    struct directory_entry *entry = directory->entries[BY_NAME];
-    int order;
+    uint64_t hash = 0xcbf29ce484222325;
 
-    for (; entry && (order = name_compare(entry, name.at, span_bytes(name))) != 0;
-         entry = entry->below[BY_NAME][order < 0])
-        ;
-    return entry;
+    for (size_t i = 0; i < bytes; i++)
+        hash = (hash ^ (uint8_t)name[i]) * 0x100000001b3;
+    return TREE_POSITION_MIN | hash % TREE_POSITION_MIN / SLOTS * SLOTS;
 }
 
 struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position)
 {
-    struct directory_entry *entry = directory->entries[BY_POSITION], *found = NULL;
+    return avl_above(directory->entries, position);
+}
 
-    while (entry) {
-        bool before = entry->position < position;
+struct directory_entry *tree_entry_find(const struct inode *directory, struct path_span name)
+{
+    uint64_t position = position_of(name.at, span_bytes(name)), end = position + SLOTS;
+    struct directory_entry *entry;
 
-        found = before ? found : entry;
-        entry = entry->below[BY_POSITION][before];
+    while ((entry = tree_entry_at(directory, position)) && entry->node.key < end) {
+        if (component_is(name, entry->name, entry->name_bytes))
+            return entry;
+        position = entry->node.key + 1;
     }
-    return found;
-}
-
-/* ---- Treaps ---- */
-
-static uint64_t priority(const struct tree *tree, const struct directory_entry *entry)
-{
-    const uint64_t odd = 0x9e3779b97f4a7c15; /* 2^64 divided by the golden ratio */
-    uint64_t mixed = (entry->position + tree->secret) * odd;
-
-    mixed = (mixed ^ mixed >> 32 ^ tree->secret) * odd;
-    return mixed ^ mixed >> 32;
-}
-
-/* Returns whether entry `a` comes before `b`. While a name is replaced it has two entries: the older one
- * comes first. */
-static bool comes_before(const struct directory_entry *a, const struct directory_entry *b,
-                         enum directory_order order)
-{
-    int names = order == BY_NAME ? name_compare(a, b->name, b->name_bytes) : 0;
-
-    return names ? names < 0 : a->position < b->position;
-}
-
-/* Inserts an entry above all that have a lower priority, which are split into those before it and those after
- * it. */
-static void treap_insert(const struct tree *tree, struct directory_entry *entry, enum directory_order order)
-{
-    struct directory_entry **link = &entry->directory->entries[order];
-    struct directory_entry **ends[2] = { &entry->below[order][0], &entry->below[order][1] };
-    uint64_t own = priority(tree, entry);
-
-    for (; *link && priority(tree, *link) >= own;
-         link = &(*link)->below[order][comes_before(*link, entry, order)])
-        ;
-    for (struct directory_entry *rest = *link; rest;) {
-        bool after = !comes_before(rest, entry, order);
-
-        *ends[after] = rest;
-        ends[after] = &rest->below[order][!after];
-        rest = *ends[after];
-    }
-    *ends[0] = *ends[1] = NULL;
-    *link = entry;
-}
-
-/* Removes an entry: merges what is below it, and puts the result into its place. */
-static void treap_remove(const struct tree *tree, struct directory_entry *entry, enum directory_order order)
-{
-    struct directory_entry **link = &entry->directory->entries[order];
-    struct directory_entry *parts[2] = { entry->below[order][0], entry->below[order][1] };
-
-    for (; *link != entry; link = &(*link)->below[order][comes_before(*link, entry, order)])
-        ;
-    while (parts[0] && parts[1]) {
-        bool upper = priority(tree, parts[1]) > priority(tree, parts[0]);
-
-        *link = parts[upper];
-        link = &parts[upper]->below[order][!upper];
-        parts[upper] = *link;
-    }
-    *link = parts[0] ? parts[0] : parts[1];
+    return NULL;
 }
 
 /* ---- Adding, removing ---- */
@@ -106,17 +42,22 @@ static void treap_remove(const struct tree *tree, struct directory_entry *entry,
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
                                        const char *name, uint32_t name_bytes, bool copy)
 {
-    struct directory_entry *entry = tree_allocate(tree, sizeof(*entry) + (copy ? name_bytes : 0));
+    uint64_t position = position_of(name, name_bytes), end = position + SLOTS;
+    const struct directory_entry *other;
+    struct directory_entry *entry = NULL;
 
+    while ((other = tree_entry_at(directory, position)) && other->node.key == position)
+        position++;
+    if (position < end)
+        entry = tree_allocate(tree, sizeof(*entry) + (copy ? name_bytes : 0));
     if (!entry)
         return NULL;
+    entry->node.key = position;
     entry->inode = inode;
     entry->directory = directory;
     entry->name = copy ? memcpy(entry + 1, name, name_bytes) : name;
     entry->name_bytes = (uint8_t)name_bytes;
-    entry->position = directory->next_position++ & TREE_POSITION_MAX;
-    treap_insert(tree, entry, BY_NAME);
-    treap_insert(tree, entry, BY_POSITION);
+    avl_insert(&directory->entries, &entry->node, NULL);
     inode->links++;
     if (!inode->name) {
         inode->name = entry;
@@ -136,8 +77,7 @@ void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
     struct inode *inode = entry->inode;
     bool copied = entry->name == (const char *)(entry + 1);
 
-    treap_remove(tree, entry, BY_NAME);
-    treap_remove(tree, entry, BY_POSITION);
+    avl_remove(&entry->directory->entries, &entry->node, NULL);
     inode->links--;
     if (inode->name == entry)
         inode->name = NULL;
@@ -146,4 +86,15 @@ void tree_entry_remove(struct tree *tree, struct directory_entry *entry)
         entry->directory->links--;
     }
     tree_free(tree, entry, sizeof(*entry) + (copied ? entry->name_bytes : 0));
+}
+
+void tree_entry_redirect(struct directory_entry *entry, struct inode *inode)
+{
+    entry->inode->links--;
+    if (entry->inode->name == entry)
+        entry->inode->name = NULL;
+    entry->inode = inode;
+    inode->links++;
+    if (!inode->name)
+        inode->name = entry;
 }

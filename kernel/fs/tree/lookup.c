@@ -76,10 +76,10 @@ static int step(const struct tree *tree, struct path_span component, struct path
     found->name_bytes = (uint32_t)span_bytes(component);
     if (span_bytes(component) > TREE_NAME_MAX)
         return -ENAMETOOLONG;
-    if (component_is(component, ".")) {
+    if (component_is(component, ".", 1)) {
         found->last = TREE_LAST_DOT;
         found->inode = directory;
-    } else if (component_is(component, "..")) {
+    } else if (component_is(component, "..", 2)) {
         found->last = TREE_LAST_DOTDOT;
         found->inode = tree_parent(tree, directory);
         if (found->inode && has_numbered(found->inode))

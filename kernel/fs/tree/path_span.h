@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * path_span.h: parts of a path, not NUL-terminated, for the source files of the tree (tree.h) alone. Any
- * context.
+ * path_span.h: parts of a path, not NUL-terminated, for the source files of the tree (tree.h), and
+ * names that are no paths. Any context.
  */
 #ifndef TACET_PATH_SPAN_H
 #define TACET_PATH_SPAN_H
@@ -38,9 +38,9 @@ static inline struct path_span component_next(struct path_span *remaining)
     return component;
 }
 
-static inline bool component_is(struct path_span component, const char *text)
+static inline bool component_is(struct path_span component, const char *text, size_t bytes)
 {
-    return span_bytes(component) == strlen(text) && memcmp(component.at, text, span_bytes(component)) == 0;
+    return span_bytes(component) == bytes && memcmp(component.at, text, bytes) == 0;
 }
 
 /* Looks up a path as tree_find_from, but the path need not end in a NUL. Writes to `rest` the rest of a path

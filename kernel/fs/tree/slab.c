@@ -143,7 +143,6 @@ struct inode *inode_create(struct tree *tree, uint32_t mode)
     tree->inode_count++;
     inode->mode = mode;
     inode->number = ++tree->last_number;
-    inode->next_position = 2; /* those of "." and ".." are 0 and 1 */
     return inode;
 }
 

@@ -7,10 +7,9 @@
 #include "lib/errno.h"
 #include "fs/tree/path_span.h"
 
-#define PARENT_MODE  (S_IFDIR | 0755u)
-#define LINK_BUCKETS 64
-#define NAME_SHOWN   100 /* bytes of a name that messages repeat */
-#define NS_PER_S     1000000000LL
+#define PARENT_MODE (S_IFDIR | 0755u)
+#define NAME_SHOWN  100 /* bytes of a name that messages repeat */
+#define NS_PER_S    1000000000LL
 
 int tree_initialise(struct tree *tree)
 {
@@ -59,8 +58,8 @@ static int parent_step(struct tree *tree, struct inode **directory, struct path_
     return 0;
 }
 
-/* Finds or makes the directories of `path`, from *parent, the root, down; sets *parent to the last of them
- * and *last to the last component, which is empty for the root itself. */
+/* Finds or makes the directories of `path`, from *parent down; sets *parent to the last of them
+ * and *last to the last component, which is empty for *parent itself. */
 static int parents_make(struct tree *tree, const char *path, struct inode **parent, struct path_span *last,
                         struct message *why)
 {
@@ -76,9 +75,9 @@ static int parents_make(struct tree *tree, const char *path, struct inode **pare
 
         if (component.at == component.end)
             return 0;
-        if (component_is(component, "."))
+        if (component_is(component, ".", 1))
             continue;
-        if (component_is(component, ".."))
+        if (component_is(component, "..", 2))
             return message_set(why, -EINVAL, "file tree: \"..\" in the name \"%.*s\"", NAME_SHOWN, path);
         if (span_bytes(component) > TREE_NAME_MAX)
             return message_set(why, -EINVAL, "file tree: a component of \"%.*s\"... is longer than %d bytes",
@@ -117,24 +116,12 @@ static int no_memory(const char *path, struct message *why)
     return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
 }
 
-/* Makes an entry name another inode than before. */
-static void entry_redirect(struct directory_entry *entry, struct inode *inode)
-{
-    entry->inode->links--;
-    if (entry->inode->name == entry)
-        entry->inode->name = NULL;
-    entry->inode = inode;
-    inode->links++;
-    if (!inode->name)
-        inode->name = entry;
-}
-
 /* Makes or replaces the entry at `path`, with an inode that no other entry names; *out is NULL for the
  * root. */
-static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct directory_entry **out,
-                      struct message *why)
+static int entry_make(struct tree *tree, struct inode *parent, const char *path, uint32_t mode,
+                      struct directory_entry **out, struct message *why)
 {
-    struct inode *parent = tree->root, *inode;
+    struct inode *inode;
     struct path_span name;
 
     *out = NULL;
@@ -152,7 +139,7 @@ static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct
         *out = inode ? inode->name : NULL;
         return inode ? 0 : no_memory(path, why);
     }
-    inode = is_root ? tree->root : (*out)->inode;
+    inode = is_root ? parent : (*out)->inode;
     if (mode_is(inode->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
         return message_set(why, -EINVAL,
                            "file tree: \"%.*s\" is there twice, as a directory and as something else",
@@ -166,90 +153,80 @@ static int entry_make(struct tree *tree, const char *path, uint32_t mode, struct
     inode = inode_create(tree, mode); /* the old one keeps its other names */
     if (!inode)
         return no_memory(path, why);
-    entry_redirect(*out, inode);
+    tree_entry_redirect(*out, inode);
     return 0;
+}
+
+struct inode *tree_add_below(struct tree *tree, struct inode *directory, const char *path, uint32_t mode,
+                             const void *data, uint64_t bytes, struct message *why)
+{
+    struct directory_entry *entry;
+
+    if (entry_make(tree, directory, path, mode, &entry, why) != 0)
+        return NULL;
+
+    struct inode *inode = entry ? entry->inode : directory;
+    inode_set(inode, mode, data, bytes);
+    return inode;
 }
 
 struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
                        struct message *why)
 {
-    struct directory_entry *entry;
-
-    if (path[0] != '/') {
-        message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
-        return NULL;
-    }
-    if (entry_make(tree, path, mode, &entry, why) != 0)
-        return NULL;
-
-    struct inode *inode = entry ? entry->inode : tree->root;
-    inode_set(inode, mode, data, bytes);
-    return inode;
+    if (path[0] == '/')
+        return tree_add_below(tree, tree->root, path, mode, data, bytes, why);
+    message_set(why, -EINVAL, "file tree: \"%.*s\" is no absolute path", NAME_SHOWN, path);
+    return NULL;
 }
 
 /* ---- Hard links ---- */
 
-/* Returns the bucket of a key. `links` has the inodes of files with several names of the archive being read,
- * hashed by inode.link_key. */
-static struct inode **link_bucket(struct inode **links, uint64_t key)
+/* Takes an inode from `links`, those with several names of the archive that is being read, by inode.link. */
+static void link_remove(struct avl_node **links, struct inode *inode)
 {
-    return &links[(key ^ key >> 32) % LINK_BUCKETS];
+    avl_remove(links, &inode->link, NULL);
+    inode->link.key = 0;
 }
 
-static void link_remove(struct inode **links, struct inode *inode)
+static void links_clear(struct avl_node **links)
 {
-    struct inode **at = link_bucket(links, inode->link_key);
-
-    while (*at != inode)
-        at = &(*at)->link_next;
-    *at = inode->link_next;
-    inode->link_next = NULL;
-    inode->link_key = 0;
-}
-
-static void link_table_clear(struct inode **links)
-{
-    for (unsigned bucket = 0; bucket < LINK_BUCKETS; bucket++) {
-        while (links[bucket])
-            link_remove(links, links[bucket]);
-    }
+    while (*links)
+        link_remove(links, LIST_OWNER(*links, inode, link));
 }
 
 /* Returns the inode for a file of the archive: that of an earlier name of the file, or else `inode`, which
  * later names will find. */
-static struct inode *link_find(struct inode **links, struct inode *inode, uint64_t key)
+static struct inode *link_find(struct avl_node **links, struct inode *inode, uint64_t key)
 {
-    struct inode **bucket = link_bucket(links, key);
+    struct avl_node *other = avl_above(*links, key);
 
-    for (struct inode *other = *bucket; other; other = other->link_next)
-        if (other->link_key == key)
-            return other;
-    inode->link_key = key;
-    inode->link_next = *bucket;
-    *bucket = inode;
+    if (other && other->key == key)
+        return LIST_OWNER(other, inode, link);
+    inode->link.key = key;
+    avl_insert(links, &inode->link, NULL);
     return inode;
 }
 
-static int add_entry(struct tree *tree, const struct cpio_entry *found, struct inode **links,
+static int add_entry(struct tree *tree, const struct cpio_entry *found, struct avl_node **links,
                      struct message *why)
 {
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
     bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
     struct directory_entry *entry;
-    int error = entry_make(tree, found->name, found->mode, &entry, why);
+    int error = entry_make(tree, tree->root, found->name, found->mode, &entry, why);
 
     if (error)
         return error;
 
     struct inode *created = entry ? entry->inode : tree->root;
-    if (created->link_key) /* an earlier file, whose only name so far is replaced */
+    if (created->link.key) /* an earlier file, whose only name so far is replaced */
         link_remove(links, created);
     struct inode *inode = linked ? link_find(links, created, key) : created;
     if (inode == created || found->bytes > 0) /* any of the names may come with the data */
         inode_set(inode, found->mode, found->data, found->bytes);
     inode->modified_ns = inode->changed_ns = inode->accessed_ns = found->mtime_s * NS_PER_S;
     if (inode != created) {
-        entry_redirect(entry, inode);
+        tree_entry_redirect(entry, inode);
         inode_free(tree, created);
     }
     return 0;
@@ -257,20 +234,20 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct i
 
 int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, struct message *why)
 {
-    struct inode *links[LINK_BUCKETS] = { NULL };
+    struct avl_node *links = NULL;
     struct cpio_entry entry;
     uint64_t offset = 0;
     int found;
 
     while ((found = cpio_next(archive, bytes, &offset, &entry, why)) > 0) {
         if (entry.begins_archive)
-            link_table_clear(links);
-        int error = add_entry(tree, &entry, links, why);
+            links_clear(&links);
+        int error = add_entry(tree, &entry, &links, why);
         if (error) {
             found = error;
             break;
         }
     }
-    link_table_clear(links);
+    links_clear(&links);
     return found;
 }

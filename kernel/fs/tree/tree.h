@@ -68,19 +68,17 @@ struct inode_operations {
     void (*release)(struct inode *inode);
 };
 
-enum directory_order { BY_NAME, BY_POSITION, DIRECTORY_ORDERS };
-
 /* 64 bytes: one object of the slabs. */
 struct directory_entry {
+    struct avl_node node; /* in the directory; the key is the entry's position, which stays */
     struct inode *inode;
     struct inode *directory;
-    struct directory_entry *below[DIRECTORY_ORDERS][2]; /* in either treap: entries before it, and after */
     const char *name; /* not NUL-terminated; in an archive, or copied to the end of this structure */
-    /* In the directory, in the order of creation; never used again, so that reading a directory is stable. */
-    uint64_t position : 56, name_bytes : 8;
+    uint8_t name_bytes;
 };
 
-#define TREE_POSITION_MAX ((1ULL << 56) - 1)
+/* Positions are from here up to INT64_MAX. Those below are of ".", ".." and numbered entries. */
+#define TREE_POSITION_MIN (1ULL << 62)
 
 /* path_lookup.tid is a thread's below this; above, it is this plus the number of another numbered entry. */
 #define TREE_NUMBERED (1U << 23)
@@ -108,14 +106,11 @@ struct inode {
     struct mount *mount;          /* of a mount point and of what is open below it; then `data` is a struct
                                    * mount_file, NULL for the mount point */
     struct file_lock *locks;
-    struct list watches;                               /* struct watch; watch.c */
-    struct directory_entry *name;                      /* one of its names; NULL for the root */
-    struct directory_entry *entries[DIRECTORY_ORDERS]; /* for a directory: the roots of its treaps */
-    uint64_t next_position;                            /* position of the next new entry of a directory */
-    /* Only while an archive is read: which of its files with several names this is, 0 for all others; and
-     * the next inode of the same bucket. */
-    uint64_t link_key;
-    struct inode *link_next;
+    struct list watches;          /* struct watch; watch.c */
+    struct directory_entry *name; /* one of its names; NULL for the root */
+    struct avl_node *entries;     /* for a directory */
+    struct avl_node link; /* only while an archive is read; the key is which of its files with several names
+                           * this is, 0 for all others */
 };
 
 struct tree {
@@ -123,7 +118,6 @@ struct tree {
     struct inode *root;
     uint64_t inode_count;
     uint64_t last_number;                    /* number of the newest inode */
-    uint64_t secret;                         /* any number that programs do not know; directory.c */
     void *free_lists[TREE_SIZE_CLASSES + 1]; /* for each size class; the last is the list of whole blocks */
     unsigned free_blocks;                    /* whole blocks in that list */
     uint32_t user, group;                    /* whom files belong to that programs make */
@@ -137,6 +131,7 @@ struct tree {
     void (*watch_notify)(const struct watch *watch, const struct tree_event *event);
     uint64_t watch_count;
     uint32_t last_cookie;
+    struct inode *abstract_names; /* a directory of AF_UNIX, in no other one; NULL: there is none yet */
 };
 
 /* ---- Building; tree.c ---- */
@@ -156,6 +151,10 @@ int tree_add_archive(struct tree *tree, const void *archive, uint64_t bytes, str
  * failure. */
 struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const void *data, uint64_t bytes,
                        struct message *why);
+
+/* Does the same with a path that begins in `directory`. */
+struct inode *tree_add_below(struct tree *tree, struct inode *directory, const char *path, uint32_t mode,
+                             const void *data, uint64_t bytes, struct message *why);
 
 /* ---- Lookups; lookup.c ---- */
 
@@ -335,10 +334,13 @@ int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, ui
  * position. */
 struct directory_entry *tree_entry_at(const struct inode *directory, uint64_t position);
 
-/* Adds a name for an inode, as the last entry of a directory; with `copy`, copies the name. Returns NULL if
- * there is no memory. */
+/* Adds a name for an inode to a directory; with `copy`, copies the name. Returns NULL if there is no memory,
+ * or (directory.c) too many names with the same hash. */
 struct directory_entry *tree_entry_add(struct tree *tree, struct inode *directory, struct inode *inode,
                                        const char *name, uint32_t name_bytes, bool copy);
 void tree_entry_remove(struct tree *tree, struct directory_entry *entry);
+/* Makes an entry name another inode than before. Neither is a directory, or the caller corrects the links of
+ * directories. */
+void tree_entry_redirect(struct directory_entry *entry, struct inode *inode);
 
 #endif

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whole test suites of other projects, on a Tacet node and on this machine's Linux, test by test.
 
-    tests/suites/compare.py [SUITE[/TEST]…]    of lmdb, libuv, hwloc, go, or of all: what passes on Linux and
+    tests/suites/suites.py [SUITE[/TEST]…]    of lmdb, libuv, hwloc, go, or of all: what passes on Linux and
                                                not on the node, and is not listed in `differences`
-    tests/suites/compare.py --said SUITE/TEST  what both systems print
+    tests/suites/suites.py --said SUITE/TEST  what both systems print
 
 Each test is a job of its own: LMDB's and hwloc's a program, libuv's the program of all with the test's name;
 Go's all tests of a package at once, and again from the next one on where one ends the program. The same
-static ELF files run on both systems; on Linux as root of a user namespace with a network of its own. They
-start in an empty folder of memory. A test that fails is run once more: some of these suites wait for times.
+static ELF files run on both systems, as an ordinary user; on Linux in a network of their own. They start in
+an empty folder of memory. A test that fails is run once more: some of these suites wait for times.
 
 `differences` has a line `SUITE/TEST: reason` for each test that passes on Linux and may fail on the node. A
 difference that is not listed is an error, and so is a listed one that is none, and less than PASSED_MIN of
@@ -32,6 +32,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1]), str(HERE.parents[1] / "tools"), str(HERE.parent / "qemu")]
 
+import cpio
 import qemu
 from tests.making import ROOT, made
 from tests.speed import slowness
@@ -49,7 +50,11 @@ TEST_S, PACKAGE_S = 60, 900
 GO_PACKAGES = ("net", "os", "os/signal", "os/user", "runtime/pprof", "syscall", "time")
 #: Exit statuses of a test that finds nothing to test: libuv's and automake's.
 SKIPPED = {"libuv": 7, "hwloc": 77}
-ENVIRONMENT = {"UV_RUN_AS_ROOT": "1", "HOME": "/tmp", "PATH": "/bin"}
+ENVIRONMENT = {"HOME": "/tmp", "PATH": "/bin"}
+#: Both systems' user.
+USER = ("unshare", "--map-user=1000", "--map-group=1000")
+#: Folders that tests look for on each Linux, and names in them.
+TREE = {"usr/bin": ("one", "other", "third"), "bin": ("sh",)}
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class Linux:
 
     def run(self, job: Job) -> Ended:
         with tempfile.TemporaryDirectory() as empty:
-            inside = 'ip link set lo up && cd "$0" && exec "$@"'
+            inside = f'ip link set lo up && cd "$0" && exec {" ".join(USER)} "$@"'
             folder = FOLDER / job.cwd if job.cwd else empty
             words = ["unshare", "-rn", "sh", "-c", inside, str(folder), str(FOLDER / job.program), *job.words]
             return ended(
@@ -98,7 +103,7 @@ class Node:
         words += ["-D", f"{MOUNT}/{job.cwd}" if job.cwd else "/tmp", "--within", "60", "--time", limit]
         for name, value in {**ENVIRONMENT, "GOROOT": f"{MOUNT}/go"}.items():
             words += ["--env", f"{name}={value}"]
-        return ended([*words, f"{MOUNT}/{job.program}", *job.words], dict(os.environ), job.seconds)
+        return ended([*USER, *words, f"{MOUNT}/{job.program}", *job.words], dict(os.environ), job.seconds)
 
 
 def ended(words: Sequence[str], environment: dict[str, str], seconds: int) -> Ended:
@@ -121,12 +126,14 @@ def node() -> Iterator[Node]:
     from test_jobs import node_that_mounts
 
     made("kernel", "service")
-    with (
-        tempfile.TemporaryDirectory() as folder,
-        qemu.FileServer([FOLDER]) as server,
-        node_that_mounts(Path(folder), server.option(FOLDER, MOUNT), cpus=4, memory="2G") as (_, port),
-    ):
-        yield Node(port)
+    with tempfile.TemporaryDirectory() as folder, qemu.FileServer([FOLDER]) as server:
+        archive = Path(folder) / "archive"
+        archive.write_bytes(
+            cpio.pack([cpio.Entry.file(f"{where}/{name}", b"") for where in TREE for name in TREE[where]])
+        )
+        mount = server.option(FOLDER, MOUNT)
+        with node_that_mounts(Path(folder), mount, archive, cpus=4, memory="2G") as (_, port):
+            yield Node(port)
 
 
 def tests_of(suite: str) -> list[str]:
@@ -154,23 +161,30 @@ def results(system: Linux | Node, test: str) -> dict[str, str]:
     return {test: "failed"}
 
 
+def go_job(package: str, tests: str, seconds: int) -> Job:
+    """Those tests of a package whose names match."""
+    words = ("-test.v", f"-test.timeout={seconds}s", "-test.run", tests)
+    return Job(f"go/{package.replace('/', '.')}.test", words, f"go/src/{package}", seconds)
+
+
 def job_of(suite: str, name: str) -> Job:
     if suite == "libuv":
         return Job("libuv/uv_run_tests", (name, name))
+    if suite == "go":
+        package, test = name.rsplit("/", 1)
+        return go_job(package, f"^{test}$", TEST_S)
     return Job(f"{suite}/{name}")
 
 
 def results_of_package(system: Linux | Node, package: str) -> dict[str, str]:
     """All tests of a package; those that fail once more, each alone."""
-    program = f"go/{package.replace('/', '.')}.test"
-    cwd = f"go/src/{package}"
-    listed = system.run(Job(program, ("-test.list", "^Test"), cwd)).said
+    every = go_job(package, "", TEST_S)
+    listed = system.run(Job(every.program, ("-test.list", "^Test"), every.cwd)).said
     left = re.findall(r"^Test\w*$", listed, re.MULTILINE)
     found: dict[str, str] = {}
 
     def ran(names: Sequence[str], seconds: int) -> None:
-        words = ("-test.v", f"-test.timeout={seconds}s", "-test.run", f"^({'|'.join(names)})$")
-        said = system.run(Job(program, words, cwd, seconds)).said
+        said = system.run(go_job(package, f"^({'|'.join(names)})$", seconds)).said
         for how, name in re.findall(r"^--- (PASS|FAIL|SKIP): (\w+) ", said, re.MULTILINE):
             found[name] = {"PASS": "passed", "FAIL": "failed", "SKIP": "skipped"}[how]
         # The one that has ended the program.
@@ -234,7 +248,7 @@ def compared(names: Sequence[str]) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="tests/suites/compare.py", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="tests/suites/suites.py", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="SUITE[/TEST]")
     parser.add_argument("--said", action="store_true", help="print what each system says of each test")
     arguments = parser.parse_args(words)
