@@ -81,6 +81,7 @@
  *   call-up: clock_now_ns clock_ticks_at clock_event_register timer_interrupt
  * mm/page_pool.h: memory for tables.
  *   call-up: page_pool_initialise page_pool_allocate page_pool_allocate_zeroed page_pool_free_zeroed
+ *   call-up: page_pool_take page_pool_free
  * smp/crosscall.h: a function run on other CPUs, for TLB shootdowns; what an IPI (arch_ipi_send) calls.
  *   call-up: crosscall crosscall_all crosscall_serve
  * debug/: printing, stopping the node, the flight log. klog_system_call and klog_system_call_end are called
@@ -357,16 +358,15 @@ int arch_split(struct arch_space *space, uint64_t address);
 /* The next three need page bounds at the range's ends (arch_split), so that they cannot fail. Holes in the
  * range are fine. */
 
-/* Unmaps the range and, after the shootdown, calls `release` (may be NULL) for each physical run, in
- * ascending order of addresses. [hole.low, hole.high) contains the range and otherwise nothing that is
- * mapped: tables that map nothing outside of it are freed. A caller that always passes the whole hole leaves
- * no empty table.
+/* Unmaps the range and, after the shootdown, frees its memory to `owner` (NULL: it stays), in ascending order
+ * of addresses. [hole.low, hole.high) contains the range and otherwise nothing that is mapped: tables that
+ * map nothing outside of it are freed. A caller that always passes the whole hole leaves no empty table.
  */
 struct arch_hole {
     uint64_t low, high;
 };
 void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
-                void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context);
+                struct page_pool *owner);
 
 /* Moves what is mapped in the range, all of it with these rights, to `to`, where nothing is mapped. There
  * must be memory for the tables. */

@@ -129,7 +129,7 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
         while (!entry && level > 0) /* a table with other small pages stays */
             entry = leaf_create(space, address + done, --level);
         if (!entry) {
-            arch_unmap(space, address, done, (struct arch_hole){ address, address + bytes }, NULL, NULL);
+            arch_unmap(space, address, done, (struct arch_hole){ address, address + bytes }, NULL);
             return -ENOMEM;
         }
         do {
@@ -173,8 +173,7 @@ struct unmap {
     struct arch_hole hole;
     struct page_pool *pages;
     struct tlb_batch batch;
-    void (*release)(void *context, uint64_t physical, uint64_t bytes);
-    void *context;
+    struct page_pool *owner;  /* of the memory; NULL: it stays */
     uint64_t physical, bytes; /* the run gathered so far */
 };
 
@@ -224,14 +223,14 @@ static void range_unlink(struct unmap *unmap, uint64_t *table, uint64_t base, in
 /* Joins neighbouring physical runs before they are released. */
 static void run_release(struct unmap *unmap, uint64_t physical, uint64_t bytes)
 {
-    if (!unmap->release)
+    if (!unmap->owner)
         return;
     if (unmap->bytes && unmap->physical + unmap->bytes == physical) {
         unmap->bytes += bytes;
         return;
     }
     if (unmap->bytes)
-        unmap->release(unmap->context, unmap->physical, unmap->bytes);
+        page_pool_free(unmap->owner, unmap->physical, unmap->bytes);
     unmap->physical = physical;
     unmap->bytes = bytes;
 }
@@ -261,7 +260,7 @@ static void range_release(struct unmap *unmap, uint64_t *table, uint64_t base, i
 }
 
 void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
-                void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context)
+                struct page_pool *owner)
 {
     uint64_t *root = arch_physical(space->root);
     struct unmap unmap = { .start = address,
@@ -269,8 +268,7 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
                            .hole = hole,
                            .pages = space->pages,
                            .batch = { .space = space },
-                           .release = release,
-                           .context = context };
+                           .owner = owner };
 
     if (bytes == 0)
         return;
@@ -278,7 +276,7 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
     tlb_batch_flush(&unmap.batch);
     range_release(&unmap, root, 0, LEVEL_ROOT);
     if (unmap.bytes)
-        release(context, unmap.physical, unmap.bytes);
+        page_pool_free(owner, unmap.physical, unmap.bytes);
 }
 
 struct move {

@@ -272,10 +272,5 @@ volatile void *arch_device_map(uint64_t physical, uint64_t bytes)
 
 void *arch_dma_allocate(uint64_t bytes)
 {
-    const uint64_t memory = page_pool_allocate(kernel_pages, page_up(bytes), ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        return NULL;
-    arch_zero(arch_physical(memory), page_up(bytes));
-    return arch_physical(memory);
+    return page_pool_take(kernel_pages, bytes);
 }

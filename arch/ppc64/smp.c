@@ -146,12 +146,10 @@ static struct cpu *spare; /* the area of a CPU that has not answered, for the ne
 /* Allocates a CPU's area, all zeroes at first. */
 static struct cpu *area_allocate(struct page_pool *pool)
 {
-    const uint64_t memory = page_pool_allocate(pool, further_bytes(), ARCH_PAGE);
+    struct cpu *cpu = page_pool_take(pool, further_bytes());
 
-    if (memory == PAGE_POOL_NONE)
+    if (!cpu)
         node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
-    struct cpu *cpu = arch_physical(memory);
-    arch_zero(cpu, further_bytes());
     cpu->index = cpu->counters.cpu = cpu_count;
     cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
     cpu_initialise(cpu, (struct klog_ring *)((uint64_t)cpu + area_bytes()), klog_events());

@@ -84,13 +84,18 @@ static uint64_t kernel_entry(uint64_t physical, int level, uint64_t bits)
            (level > 0 ? PTE_LARGE : 0);
 }
 
-static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
+static uint64_t *entry_make(uint64_t address, int level)
 {
     uint64_t *entry = entry_create(root, address, level, KERNEL_TABLE_BITS, kernel_pages);
 
     if (!entry)
         node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
-    *entry = kernel_entry(physical, level, bits);
+    return entry;
+}
+
+static void kernel_page(uint64_t address, uint64_t physical, int level, uint64_t bits)
+{
+    *entry_make(address, level) = kernel_entry(physical, level, bits);
 }
 
 static uint64_t no_execute(void)
@@ -153,8 +158,7 @@ void arch_memory_initialise(struct page_pool *pool, const struct boot_info *boot
     uint64_t *top = arch_physical(root);
     top[level_index(FRAME_WINDOW, LEVEL_ROOT)] = boot_root[level_index(FRAME_WINDOW, LEVEL_ROOT)];
     /* The window's tables exist before any program's root copies the upper half. */
-    if (!entry_create(root, DEVICE_WINDOW, 0, KERNEL_TABLE_BITS, pool))
-        node_stop(STOP_NO_MEMORY, "no memory for the kernel's page tables; give the node more memory");
+    entry_make(DEVICE_WINDOW, 0);
 
     kernel_map_activate();
     is_loaded = true;
@@ -201,12 +205,6 @@ void arch_guard_page_open(uint64_t address, bool is_open)
         tlb_invalidate_page(address);
 }
 
-static void tables_reload(void *unused)
-{
-    (void)unused; /* of a crosscall */
-    kernel_map_activate();
-}
-
 /* Restores the pages. Translations of single pages, which a CPU may still have, are those of the page that
  * comes back. What it has of tables has to go before their memory is used: loading the root drops it. [Intel
  * SDM 3A §4.10.4] */
@@ -224,7 +222,7 @@ void arch_guard_pages_drop(const struct memory_range *range)
             *entry = kernel_entry(at & ~(level_bytes(level) - 1), level, bits);
         at = (at | (level_bytes(level) - 1)) + 1;
     }
-    crosscall_all(tables_reload);
+    crosscall_all(kernel_map_activate);
 }
 
 static uint64_t frame_table_entry(const uint64_t *table)
@@ -293,10 +291,5 @@ volatile void *device_at(uint64_t physical)
 /* Allocates from the pool, which lies where the early map reaches: below 4 GiB. */
 void *arch_dma_allocate(uint64_t bytes)
 {
-    uint64_t memory = page_pool_allocate(kernel_pages, page_up(bytes), ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        return NULL;
-    arch_zero(arch_physical(memory), page_up(bytes));
-    return arch_physical(memory);
+    return page_pool_take(kernel_pages, bytes);
 }

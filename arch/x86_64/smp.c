@@ -108,9 +108,7 @@ static uint32_t domain_of(uint32_t apic_id)
 
 unsigned arch_cpus_present(void)
 {
-    unsigned count = acpi.cpu_count; /* at most ACPI_CPUS_MAX */
-
-    return count ? count : 1;
+    return acpi.cpu_count ? acpi.cpu_count : 1; /* at most ACPI_CPUS_MAX */
 }
 
 /* ---- Clocks ---- */
@@ -220,12 +218,9 @@ static struct cpu *cpu_allocate(struct page_pool *pool, uint32_t apic_id)
     struct cpu *cpu = ap_cpu;
 
     if (!cpu || cpu->online) {
-        uint64_t memory = page_pool_allocate(pool, further_bytes(), ARCH_PAGE);
-
-        if (memory == PAGE_POOL_NONE)
+        cpu = page_pool_take(pool, further_bytes());
+        if (!cpu)
             node_stop(STOP_NO_MEMORY, "no memory for the area of CPU %u", cpu_count);
-        cpu = arch_physical(memory);
-        arch_zero(cpu, further_bytes());
         cpu->index = cpu_count;
         cpu->distance = (uint64_t)cpu - (uint64_t)&boot_cpu;
         cpu->klog = (struct klog_ring *)((uint64_t)cpu + area_bytes());

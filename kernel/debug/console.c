@@ -12,15 +12,14 @@
 #include "smp/per_cpu.h"
 #include "smp/spinlock.h"
 
-#define INPUT_END        4 /* control-D */
-#define INPUT_OPTION     "stdin_bytes"
-#define SPEED_DIGITS_MAX 9
-#define LINE_BYTES       512
-#define DEVICE_SET(d)    (1U << (d))
-#define NO_INPUT         (-1)
-#define NO_DEVICE        (-2)
-#define COURTESY         16
-#define OUTPUT_PATIENCE  (16 * SPIN_PATIENCE)
+#define INPUT_END       4 /* control-D */
+#define INPUT_OPTION    "stdin_bytes"
+#define LINE_BYTES      512
+#define DEVICE_SET(d)   (1U << (d))
+#define NO_INPUT        (-1)
+#define NO_DEVICE       (-2)
+#define COURTESY        16
+#define OUTPUT_PATIENCE (16 * SPIN_PATIENCE)
 
 static struct console_device *devices[CONSOLE_DEVICES_MAX];
 static unsigned device_count;
@@ -435,14 +434,13 @@ struct console_device **console_find(const char *option, const char *name, size_
 static int speed_parse(const char *option, const char *text, size_t bytes, struct console_device *device,
                        struct message *why)
 {
-    uint64_t baud = 0;
+    const char *at = text;
+    uint64_t baud;
 
-    for (size_t i = 0; i < bytes && i < SPEED_DIGITS_MAX; i++)
-        baud = baud * 10 + (uint64_t)(text[i] - '0');
     if (!device->speed_set)
         return message_set(why, -EINVAL, "%s=%s,%.*s: only serial ports have a speed", option, device->name,
                            (int)bytes, text);
-    if (bytes > SPEED_DIGITS_MAX || device->speed_set(device, baud))
+    if (!number_read(&at, &baud) || device->speed_set(device, baud))
         return message_set(why, -EINVAL,
                            "%s=%s,%.*s: no such speed; it must divide 115200: 115200, 57600, "
                            "38400, 19200, 9600, …",

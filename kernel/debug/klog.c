@@ -10,16 +10,17 @@
 #include "lib/kstring.h"
 #include "smp/crosscall.h"
 #include "smp/per_cpu.h"
+#include "smp/spinlock.h"
 
 #define PANIC_EVENTS 32
 
-/* While the log is held, the bits of its classes stand where no event looks for them. */
-#define HELD        (1U << 31)
-#define HELD_SHIFT  16
-#define CLASSES_ALL ((1U << KLOG_CLASSES) - 1)
-_Static_assert(KLOG_CLASSES < 31 - HELD_SHIFT, "the classes have room below HELD");
+#define CLASSES_ALL     ((1U << KLOG_CLASSES) - 1)
+#define CLASSES_DEFAULT (CLASSES_ALL & ~(1U << KLOG_CLASS_syscall))
 
-uint32_t klog_mask = CLASSES_ALL & ~(1U << KLOG_CLASS_syscall);
+uint32_t klog_mask = CLASSES_DEFAULT;
+static uint32_t classes = CLASSES_DEFAULT; /* klog_mask, unless the log is held */
+static uint64_t holds;                     /* and releases so far: odd while the log is held */
+static struct spinlock lock;               /* of changes of these three */
 
 #define CLASS(name) #name ", "
 static const char class_names[] = KLOG_CLASS_LIST(CLASS) "all, none";
@@ -60,43 +61,26 @@ static int classes_parse(const char *text, uint32_t *mask, struct message *why)
 
 int klog_configure(const struct command_line *line, struct message *why)
 {
-    const char *classes = command_line_option(line, "klog_classes");
+    const char *text = command_line_option(line, "klog_classes");
     const char *name = command_line_option(line, "klog");
 
     if (name)
         port = console_find("klog", name, strlen(name), why);
-    if (name && !port)
+    if ((name && !port) || (text && classes_parse(text, &classes, why)))
         return -EINVAL;
-    return classes ? classes_parse(classes, &klog_mask, why) : 0;
+    klog_mask = classes;
+    return 0;
 }
 
-static uint32_t classes_of(uint32_t mask)
+/* Applies the classes, or a hold. The caller holds the lock. */
+static void mask_update(void)
 {
-    return (mask & HELD ? mask >> HELD_SHIFT : mask) & CLASSES_ALL;
-}
-
-/* Changes the classes, held or not. Returns those before. */
-static uint32_t classes_change(uint32_t on, uint32_t off)
-{
-    uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED), classes;
-
-    do
-        classes = (classes_of(mask) | on) & ~off;
-    while (!__atomic_compare_exchange_n(&klog_mask, &mask,
-                                        mask & HELD ? HELD | classes << HELD_SHIFT : classes, false,
-                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED));
-    return classes_of(mask);
+    __atomic_store_n(&klog_mask, holds & 1 ? 0 : classes, __ATOMIC_RELAXED);
 }
 
 void klog_cpu_start(void)
 {
-    arch_system_calls_log(classes_of(klog_mask) & 1U << KLOG_CLASS_syscall);
-}
-
-static void system_calls_follow(void *unused)
-{
-    (void)unused; /* of a crosscall */
-    klog_cpu_start();
+    arch_system_calls_log(classes & 1U << KLOG_CLASS_syscall);
 }
 
 /* Switches one class. Only that of system calls needs an IPI to the other CPUs: other events check the
@@ -107,11 +91,13 @@ int klog_switch(const char *text)
 
     if (class < 0 || class >= KLOG_CLASSES)
         return -EINVAL;
-    const uint32_t bit = 1U << class;
-    const uint32_t before = text[0] == '+' ? classes_change(bit, 0) : classes_change(0, bit);
-    if (class != KLOG_CLASS_syscall || (before & bit) == (text[0] == '+' ? bit : 0))
-        return 0;
-    crosscall_all(system_calls_follow);
+    spin_lock(&lock);
+    const uint32_t before = classes, bit = 1U << class;
+    classes = text[0] == '+' ? before | bit : before & ~bit;
+    mask_update();
+    spin_unlock(&lock);
+    if (class == KLOG_CLASS_syscall && classes != before)
+        crosscall_all(klog_cpu_start);
     return 0;
 }
 
@@ -140,20 +126,6 @@ static struct klog_event event_read(const struct klog_ring *ring, uint64_t numbe
     if (__atomic_load_n(&ring->written, __ATOMIC_RELAXED) - number > ring->last)
         event = (struct klog_event){ .kind = KLOG_OVERWRITTEN };
     return event;
-}
-
-static struct klog_header header_make(void)
-{
-    return (struct klog_header){
-        .magic = { 'T', 'A', 'C', 'E', 'T', 'L', 'O', 'G' },
-        .version = KLOG_VERSION,
-        .cpu_count = arch_cpu_count(),
-        .kinds = KLOG_KINDS,
-        .event_bytes = sizeof(struct klog_event),
-        .clock_hz = arch_clock_hz(),
-        .boot_ticks = arch_boot_ticks(),
-        .architecture = ARCH_NAME,
-    };
 }
 
 /* Makes what stands before a CPU's events, of which `written` were written. */
@@ -189,7 +161,16 @@ static void window_add(struct window *window, const void *piece, uint64_t count)
 
 static void head_read(struct window *window)
 {
-    const struct klog_header header = header_make();
+    const struct klog_header header = {
+        .magic = { 'T', 'A', 'C', 'E', 'T', 'L', 'O', 'G' },
+        .version = KLOG_VERSION,
+        .cpu_count = arch_cpu_count(),
+        .kinds = KLOG_KINDS,
+        .event_bytes = sizeof(struct klog_event),
+        .clock_hz = arch_clock_hz(),
+        .boot_ticks = arch_boot_ticks(),
+        .architecture = ARCH_NAME,
+    };
 
     window_add(window, &header, sizeof(header));
     window_add(window, kinds, sizeof(kinds));
@@ -230,17 +211,13 @@ struct held_part {
 
 PER_CPU static struct held_part held_parts;
 static uint64_t held_bytes;
-static uint64_t holds; /* and releases so far: odd while the log is held */
 
 bool klog_hold(void)
 {
-    uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED);
-
-    do {
-        if (mask & HELD)
-            return false;
-    } while (!__atomic_compare_exchange_n(&klog_mask, &mask, HELD | mask << HELD_SHIFT, false,
-                                          __ATOMIC_ACQ_REL, __ATOMIC_RELAXED));
+    SPIN_GUARD(&lock);
+    if (holds & 1)
+        return false;
+    __atomic_store_n(&klog_mask, 0, __ATOMIC_SEQ_CST);
     held_bytes = HEAD_BYTES;
     for (unsigned cpu = 0; cpu < arch_cpu_count(); cpu++) {
         struct held_part *part = PER_CPU_OF(held_parts, cpu);
@@ -255,15 +232,12 @@ bool klog_hold(void)
 
 void klog_release(void)
 {
-    uint32_t mask = __atomic_load_n(&klog_mask, __ATOMIC_RELAXED);
-
+    SPIN_GUARD(&lock);
     if (!(holds & 1))
         return;
     __atomic_store_n(&holds, holds + 1, __ATOMIC_RELEASE);
     __atomic_thread_fence(__ATOMIC_SEQ_CST); /* a reader that sees a new event sees the release, too */
-    while ((mask & HELD) && !__atomic_compare_exchange_n(&klog_mask, &mask, classes_of(mask), false,
-                                                         __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-        ;
+    mask_update();
 }
 
 uint64_t klog_held_bytes(void)
@@ -337,7 +311,7 @@ static void events_print(void)
 
 void klog_end(bool panic)
 {
-    klog_mask = 0; /* so that other CPUs no longer overwrite the events that led here */
+    classes = klog_mask = 0; /* so that other CPUs no longer overwrite the events that led here */
     if (panic)
         events_print();
     if (port)

@@ -18,6 +18,7 @@
 
 #include "arch/platform.h"
 #include "lib/command_line.h"
+#include "smp/spinlock.h"
 
 #define KLOG_EVENTS  1024 /* a CPU, at most; a power of two, as the events of any ring */
 #define KLOG_VERSION 2
@@ -84,19 +85,17 @@ struct klog_cpu {
 
 extern uint32_t klog_mask; /* a bit a class */
 
-static inline void klog_write(enum klog_event_kind kind, uint64_t first, uint64_t second)
+ONE_COPY void klog_write(enum klog_event_kind kind, uint64_t first, uint64_t second)
 {
+    const uint64_t ticks = arch_ticks();
     struct klog_ring *ring = arch_klog();
-    struct klog_event *event = &ring->events[ring->written & ring->last];
+    const uint64_t number = ring->written;
+    struct klog_event *event = &ring->events[number & ring->last];
 
     /* A reader that sees any of the stores below sees the count of the event before, too. */
     __atomic_thread_fence(__ATOMIC_RELEASE);
-    event->ticks = arch_ticks();
-    event->kind = kind;
-    event->cpu = arch_cpu_index();
-    event->words[0] = first;
-    event->words[1] = second;
-    __atomic_store_n(&ring->written, ring->written + 1, __ATOMIC_RELEASE);
+    *event = (struct klog_event){ ticks, kind, arch_cpu_index(), { first, second } };
+    __atomic_store_n(&ring->written, number + 1, __ATOMIC_RELEASE);
 }
 
 /* klog(timer_arm, deadline, boundary): logs one event, if its class is on. Any context. The mask is read

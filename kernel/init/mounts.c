@@ -44,27 +44,20 @@ static const char *part_read(const char *text, const char *ends, char part[PART_
     return text + length;
 }
 
-/* Reads a decimal number up to `high`. Returns what follows it; NULL: there is none. */
-static const char *number_read(const char *text, uint32_t high, uint32_t *number)
-{
-    const char *start = text;
-
-    for (*number = 0; *text >= '0' && *text <= '9' && *number <= high; text++)
-        *number = 10 * *number + (uint32_t)(*text - '0');
-    return text > start && *number <= high ? text : NULL;
-}
-
 /* Reads one of the option's mounts; *text becomes what follows. */
 static int request_read(const char **text, struct request *request)
 {
     const char *at = part_read(*text, "::", request->place);
-    uint32_t port = PORT;
+    uint64_t port = PORT;
 
     if (at && *at == ':')
         at = part_read(at + 1, "::", request->server);
-    if (at && at[0] == ':' && at[1] != '/')
-        at = number_read(at + 1, UINT16_MAX, &port);
-    if (!at || at[0] != ':' || at[1] != '/' || request->place[0] != '/' || port == 0 ||
+    if (at && at[0] == ':' && at[1] != '/') {
+        at++;
+        if (!number_read(&at, &port))
+            return -EINVAL;
+    }
+    if (!at || at[0] != ':' || at[1] != '/' || request->place[0] != '/' || port == 0 || port > UINT16_MAX ||
         !address_parse(request->server, request->server + strlen(request->server), &request->address))
         return -EINVAL;
     at = part_read(at + 1, ",,", request->export);

@@ -143,9 +143,7 @@ int option_word(const struct command_line *line, const char *name, const char *w
     return 0;
 }
 
-/* Reads a decimal or hexadecimal number at *at, which is moved to what follows it; false if there is none,
- * or it does not fit. */
-static bool read_digits(const char **at, uint64_t *out)
+bool number_read(const char **at, uint64_t *out)
 {
     const char *text = *at;
     unsigned base = 10;
@@ -175,7 +173,7 @@ static bool read_value(const char *text, const struct unit *units, uint64_t *out
 {
     uint64_t number;
 
-    if (!read_digits(&text, &number))
+    if (!number_read(&text, &number))
         return false;
     for (; units->name; units++)
         if (strcmp(text, units->name) == 0)

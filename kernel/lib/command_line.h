@@ -35,6 +35,10 @@ int command_line_parse(char *text, struct command_line *out, struct message *why
 /* Returns the value of the last option `name`, or NULL if it is absent. A bare NAME gives "". */
 const char *command_line_option(const struct command_line *line, const char *name);
 
+/* Reads a decimal or 0x hexadecimal number at *at, which is moved to what follows it. Returns false if there
+ * is none, or it does not fit. */
+bool number_read(const char **at, uint64_t *out);
+
 /* Finds a word of `bytes` bytes in a list of words that have ", " between them. Returns its index, or -1. */
 int word_find(const char *words, const char *word, size_t bytes);
 

@@ -394,21 +394,15 @@ static void domains_share(const struct memplan_input *input, bool by_domain, uin
     lay_out();
 }
 
-static void slices_cut(const struct memplan_input *input, struct memplan *plan)
+static int make_slices(const struct memplan_input *input, struct memplan *plan, struct message *why)
 {
     bool by_domain = parts_make(input) && input->rank_domains;
     uint64_t average = align_down(work.part_bytes / input->rank_count, MEMPLAN_PAGE);
+    uint64_t total = 0, smallest = UINT64_MAX;
 
     domains_share(input, by_domain, average);
     cuts_choose(input->rank_count, average);
     slices_fill(input, plan);
-}
-
-static int make_slices(const struct memplan_input *input, struct memplan *plan, struct message *why)
-{
-    slices_cut(input, plan);
-
-    uint64_t total = 0, smallest = UINT64_MAX;
     for (unsigned rank = 0; rank < input->rank_count; rank++) {
         smallest = smaller(smallest, plan->slices[rank].bytes);
         total += plan->slices[rank].bytes;

@@ -248,6 +248,16 @@ uint64_t page_pool_allocate_zeroed(struct page_pool *pool)
     return page;
 }
 
+void *page_pool_take(struct page_pool *pool, uint64_t bytes)
+{
+    uint64_t memory = page_pool_allocate(pool, page_up(bytes), ARCH_PAGE);
+
+    if (memory == PAGE_POOL_NONE)
+        return NULL;
+    arch_zero(arch_physical(memory), page_up(bytes));
+    return arch_physical(memory);
+}
+
 void page_pool_free(struct page_pool *pool, uint64_t address, uint64_t bytes)
 {
     if (bytes == 0)

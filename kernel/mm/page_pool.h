@@ -47,6 +47,9 @@ void page_pool_initialise(struct page_pool *pool, const struct memory_range *ext
  * such run. */
 uint64_t page_pool_allocate(struct page_pool *pool, uint64_t bytes, uint64_t alignment);
 
+/* Allocates `bytes`, rounded up to pages, for the kernel itself: zeroed; NULL if there is no such run. */
+void *page_pool_take(struct page_pool *pool, uint64_t bytes);
+
 /* Allocates as page_pool_allocate with the alignment of a page, but if there are no `bytes` contiguous bytes,
  * as many as there are, at least a page; *got is how many. Fails only if there is no free page. */
 uint64_t page_pool_allocate_partial(struct page_pool *pool, uint64_t bytes, uint64_t *got);

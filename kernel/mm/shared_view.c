@@ -29,7 +29,7 @@ static bool view_hide(struct shared_view *view, uint64_t goal)
 
     if (arch_split(&quiet, from - view_base(view)))
         return false;
-    arch_unmap(&quiet, from - view_base(view), view->shown - from, (struct arch_hole){ 0, 0 }, NULL, NULL);
+    arch_unmap(&quiet, from - view_base(view), view->shown - from, (struct arch_hole){ 0, 0 }, NULL);
     view->shown = from;
     return true;
 }
@@ -119,7 +119,7 @@ static void view_put(struct shared_memory *object, struct shared_view *view)
     spin_unlock(&object->lock);
     if (!dead.pages)
         return;
-    arch_unmap(&dead, 0, bytes, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
+    arch_unmap(&dead, 0, bytes, (struct arch_hole){ 0, UINT64_MAX }, NULL);
     page_pool_free(dead.pages, dead.root, ARCH_PAGE);
 }
 

@@ -50,11 +50,6 @@ int range_isolate(struct vm *vm, uint64_t start, uint64_t end)
     return 0;
 }
 
-static void pages_free(void *context, uint64_t physical, uint64_t bytes)
-{
-    page_pool_free(context, physical, bytes);
-}
-
 /* Unmaps an isolated range. Consecutive areas of one kind are unmapped together, for one TLB shootdown. What
  * is unmapped already is part of the hole around what comes next. */
 static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
@@ -72,7 +67,7 @@ static void range_unmap(struct vm *vm, uint64_t start, uint64_t end)
             last = next;
         hole.high = next && next->start < end ? next->start : high;
         arch_unmap(&vm->space, area->start, last->end - area->start, hole,
-                   area_is_own(area) ? pages_free : NULL, vm->pages);
+                   area_is_own(area) ? vm->pages : NULL);
     }
     areas_remove(vm, start, end);
 }

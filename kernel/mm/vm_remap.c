@@ -47,7 +47,7 @@ static int move_to(struct vm *vm, uint64_t from, uint64_t to, uint64_t old_bytes
     moved.end = tail;
     areas_insert(vm, &moved);
     areas_remove(vm, from, from + old_bytes);
-    arch_unmap(&vm->space, from, old_bytes, range_hole(vm, from, from + old_bytes), NULL, NULL); /* tables */
+    arch_unmap(&vm->space, from, old_bytes, range_hole(vm, from, from + old_bytes), NULL); /* tables */
     areas_coalesce(vm, to, tail);
     return 0;
 }

@@ -103,8 +103,3 @@ void cpu_time_idle_end(struct thread *thread, uint64_t now_ns)
     record->idle_since_ns = 0;
     change_end(record);
 }
-
-struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b)
-{
-    return (struct cpu_time){ a.user_ns + b.user_ns, a.system_ns + b.system_ns, a.idle_ns + b.idle_ns };
-}

@@ -41,7 +41,11 @@ void cpu_time_idle_end(struct thread *thread, uint64_t now_ns);
 
 /* Returns the time of any thread since its start. */
 struct cpu_time thread_time(const struct thread *thread);
-struct cpu_time cpu_time_sum(struct cpu_time a, struct cpu_time b);
+static inline __attribute__((always_inline)) struct cpu_time cpu_time_sum(struct cpu_time a,
+                                                                          struct cpu_time b)
+{
+    return (struct cpu_time){ a.user_ns + b.user_ns, a.system_ns + b.system_ns, a.idle_ns + b.idle_ns };
+}
 
 /* ---- Iterations: a program marks where one ends and the next begins [Betti09 §IV] ---- */
 

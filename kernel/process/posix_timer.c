@@ -224,7 +224,8 @@ static void stop(struct posix_timer *timer)
     timer->armed = false;
     if (timer->is_listed)
         clock_leave(timer);
-    signal_withdraw_entry(timer->process, &timer->entry);
+    if (timer->entry.in) /* it is sent, which changes this, under the timers' lock alone */
+        signal_withdraw_entry(timer->process, &timer->entry);
     timer->deadline_ns = 0;
 }
 

@@ -52,16 +52,13 @@ static void limits_begin(struct process *process)
 int process_create(unsigned rank, const struct memory_slice *slice, const struct cpu_mask *cpus,
                    const char *name, struct process **out, struct message *why)
 {
-    const uint64_t bytes = page_up(sizeof(struct process));
     struct page_pool pages;
 
     page_pool_initialise(&pages, slice->extents, slice->extent_count);
-    uint64_t memory = page_pool_allocate(&pages, bytes, ARCH_PAGE);
-    if (memory == PAGE_POOL_NONE)
+    struct process *process = page_pool_take(&pages, sizeof(*process));
+    if (!process)
         return message_set(why, -ENOMEM, "no memory for the process of rank %u", rank);
 
-    struct process *process = arch_physical(memory);
-    arch_zero(process, bytes);
     process->pages = pages;
     process->slice = slice;
     process->futexes.domain = &process->futexes.own_domain;

@@ -52,13 +52,6 @@ static struct signal_entry *entry_allocate(struct process_signals *signals)
     return (void *)free;
 }
 
-static void pending_add(struct signal_pending *pending, struct signal_entry *entry)
-{
-    entry->in = pending;
-    list_append(&pending->entries, &entry->link);
-    pending->set |= signal_bit(entry->info.signal);
-}
-
 /* Returns the oldest entry of a signal; NULL if there is none. */
 static struct signal_entry *pending_find(const struct signal_pending *pending, int signal)
 {
@@ -230,10 +223,12 @@ static int add(struct process *process, struct thread *thread, const struct sign
         entry->timer = NULL;
         entry->info = *info;
     }
-    if (entry)
-        pending_add(pending, entry);
-    else if (is_queued && info->code != SIGNAL_BY_USER)
+    if (!entry && is_queued && info->code != SIGNAL_BY_USER)
         return -EAGAIN;
+    if (entry) {
+        entry->in = pending;
+        list_append(&pending->entries, &entry->link);
+    }
     pending->set |= bit;
     recipient_notify(process, thread, bit);
     return 0;

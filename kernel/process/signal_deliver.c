@@ -211,5 +211,6 @@ void signal_deliver(void *frame)
         }
     }
     call_go_on(thread, frame, false, 0);
-    signal_mask_restore(); /* if no handler has run */
+    if (thread->signals.mask_swapped) /* no handler has run */
+        signal_mask_restore();
 }

@@ -76,10 +76,17 @@ void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), voi
     }
 }
 
-void crosscall_all(void (*function)(void *context))
+static void call_plain(void *context)
+{
+    void (*function)(void) = context;
+
+    function();
+}
+
+void crosscall_all(void (*function)(void))
 {
     const struct cpu_mask all = cpu_mask_below(arch_cpu_count());
 
-    function(NULL);
-    crosscall(&all, function, NULL);
+    function();
+    crosscall(&all, call_plain, function);
 }

@@ -18,8 +18,8 @@
  * does not take. */
 void crosscall(const struct cpu_mask *cpus, void (*function)(void *context), void *context);
 
-/* Runs it here, and then on all other CPUs that run. The context is NULL. */
-void crosscall_all(void (*function)(void *context));
+/* Runs a function here, and then likewise on all other CPUs that run. */
+void crosscall_all(void (*function)(void));
 
 /* Serves pending calls of other CPUs. Entry point of the architecture (an IPI has come); called also wherever
  * a CPU spins. Cheap if there is nothing. */

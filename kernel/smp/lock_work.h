@@ -8,7 +8,7 @@
  *
  * Which locks these are: all that spin_lock takes.
  *   of the node    the file tree's, a writable file's memory's (struct shared_memory), the console's output
- *                  and input, the ratings of clock event devices
+ *                  and input, the ratings of clock event devices, the flight log's classes
  *   of a rank, which other ranks take if they share memory with it, send it signals, wake its threads,
  *   or read /proc  its page pool's, its CPU group's, its threads', its signals', its timers', its descriptor
  *                  table's, its events' and futexes', a domain of locks that inherit priority

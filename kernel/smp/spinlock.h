@@ -51,14 +51,14 @@ static inline __attribute__((always_inline)) bool spin_lock_is_free(const struct
 /* Of the weak functions of the kernel's files the linker keeps one. On the host it keeps unused ones, too,
  * with what they call, so each file has its own there. */
 #if __STDC_HOSTED__
-#define SPIN_ONCE static __attribute__((noinline, unused))
+#define ONE_COPY static __attribute__((noinline, unused))
 #else
-#define SPIN_ONCE __attribute__((noinline, weak))
+#define ONE_COPY __attribute__((noinline, weak))
 #endif
 
 /* Waits for a lock that is not free. Out of line, so that taking a free one is short: that is in line, which
  * saves bytes. */
-SPIN_ONCE void spin_lock_contended(struct spinlock *lock)
+ONE_COPY void spin_lock_contended(struct spinlock *lock)
 {
     for (unsigned spins = 0; spins < SPIN_PATIENCE; spins++) {
         if (__atomic_load_n(&lock->taken, __ATOMIC_RELAXED) == 0 && spin_lock_try(lock))

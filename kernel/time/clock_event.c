@@ -15,22 +15,22 @@ const struct clock_event_device *clock_event_top;
 static struct spinlock lock; /* ratings */
 static unsigned writable;    /* clockevents=writable */
 
-/* Finds the device of the highest rating once, since each heartbeat asks for it. */
-static void top_find(void)
+/* Finds the device of the highest rating; kept in clock_event_top, since each heartbeat asks for it. */
+static const struct clock_event_device *top_find(void)
 {
     const struct clock_event_device *found = NULL;
 
     for (unsigned i = 0; i < device_count; i++)
         if (devices[i]->rating > (found ? found->rating : 0))
             found = devices[i];
-    clock_event_top = found;
+    return found;
 }
 
 void clock_event_register(struct clock_event_device *device)
 {
     if (device_count < CLOCK_EVENT_DEVICES_MAX)
         devices[device_count++] = device;
-    top_find();
+    clock_event_top = top_find();
 }
 
 static struct clock_event_device *device_find(const char *name, size_t bytes)
@@ -39,15 +39,6 @@ static struct clock_event_device *device_find(const char *name, size_t bytes)
         if (strlen(devices[i]->name) == bytes && strncmp(devices[i]->name, name, bytes) == 0)
             return devices[i];
     return NULL;
-}
-
-/* Returns whether no other device is in use. */
-static bool device_is_last(const struct clock_event_device *device)
-{
-    for (unsigned i = 0; i < device_count; i++)
-        if (devices[i] != device && devices[i]->rating > 0)
-            return false;
-    return true;
 }
 
 static int device_choose(const char *name, struct message *why)
@@ -64,7 +55,7 @@ static int device_choose(const char *name, struct message *why)
                            "clockevent=%s: this machine has no such clock event device; it has: %s", name,
                            known);
     device->rating = CLOCK_EVENT_RATING_MAX;
-    top_find();
+    clock_event_top = top_find();
     return 0;
 }
 
@@ -94,12 +85,15 @@ int clock_event_rate(const char *text)
     struct clock_event_device *device = device_find(text, (size_t)(space - text));
     if (!device)
         return -ENODEV;
-    if (rating == 0 && device_is_last(device))
-        return -EBUSY;
-    bool changes = device->rating != rating;
+    const unsigned before = device->rating;
     device->rating = (unsigned)rating;
-    top_find();
-    return changes;
+    const struct clock_event_device *top = top_find();
+    if (!top) { /* it is the last one in use */
+        device->rating = before;
+        return -EBUSY;
+    }
+    clock_event_top = top;
+    return rating != before;
 }
 
 void clock_event_devices_describe(struct text_sink *sink)

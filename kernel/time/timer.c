@@ -159,12 +159,11 @@ void timer_idle(void)
     expire(queue, clock_now_ns(), false);
 }
 
-static void device_follow(void *unused)
+static void device_follow(void)
 {
     struct timer_queue *queue = queue_here();
     const struct clock_event_device *top = clock_event_top;
 
-    (void)unused; /* of a crosscall */
     SPIN_GUARD(&queue->lock);
     if (queue->device != top)
         timer_queue_device_set(queue, top);

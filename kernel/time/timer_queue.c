@@ -77,8 +77,6 @@ static void heap_insert(struct timer_queue *queue, struct smart_timer *timer)
     struct smart_timer **heap = heap_of(queue, timer);
 
     timer->child = NULL;
-    timer->next = NULL;
-    timer->previous = NULL;
     *heap = heap_meld(*heap, timer);
 }
 

@@ -214,14 +214,14 @@ void crosscall_serve(void) /* a lock that is not free calls it */
     CHECK(!"a lock is held");
 }
 
-void crosscall_all(void (*function)(void *context))
+void crosscall_all(void (*function)(void))
 {
     const uint32_t here = arena_cpu;
 
-    function(NULL);
+    function();
     for (arena_cpu = 0; arena_cpu < CPUS; arena_cpu++)
         if (arena_cpu != here)
-            function(NULL);
+            function();
     arena_cpu = here;
 }
 

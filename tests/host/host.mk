@@ -119,6 +119,7 @@ shared_memory_link := -Wl,--wrap=page_pool_allocate -Wl,--wrap=page_pool_allocat
 machine_check_sources := arch/x86_64/machine_check.c
 power_sources := arch/x86_64/power.c
 device_tree_sources := arch/ppc64/boot/device_tree.c kernel/lib/boot_info.c kernel/lib/format.c
+user_map_link := -Wl,--wrap=page_pool_free
 user_map_sources := arch/common/user_map.c arch/common/page_table.c arch/x86_64/space.c $(vm_sources)
 shared_view_sources := kernel/mm/shared_view.c $(filter-out $(page_pool_sources),$(shared_memory_sources)) \
                        $(user_map_sources)

@@ -318,7 +318,7 @@ static void check_grid(uint64_t step)
 /* Checks that nothing is mapped any more, and that no table is left but the root. */
 static void grid_end(void)
 {
-    arch_unmap(&space, GRID_BASE, GRID_PAGES * ARCH_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, GRID_PAGES * ARCH_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL);
     CHECK_EQUAL(table_pool.free_bytes, table_pool.total_bytes - ARCH_PAGE);
 }
 
@@ -404,7 +404,7 @@ static void grid_map(void)
     if (error) {
         CHECK_EQUAL(error, -ENOMEM);
         page_pool_free(&physical_pool, physical, got);
-        arch_unmap(&space, grid_address(first), got, grid_hole(first, got / ARCH_PAGE), NULL, NULL);
+        arch_unmap(&space, grid_address(first), got, grid_hole(first, got / ARCH_PAGE), NULL);
         check_grid_around(first, got / ARCH_PAGE);
         return;
     }
@@ -417,14 +417,16 @@ static void grid_map(void)
 
 static uint64_t released_bytes;
 
-static void take_released(void *context, uint64_t physical, uint64_t bytes)
+void __real_page_pool_free(struct page_pool *pool, uint64_t physical, uint64_t bytes);
+void __wrap_page_pool_free(struct page_pool *pool, uint64_t physical, uint64_t bytes);
+
+void __wrap_page_pool_free(struct page_pool *pool, uint64_t physical, uint64_t bytes)
 {
-    CHECK(context == &released_bytes);
-    for (unsigned cpu = 0; cpu < CPUS; cpu++)
+    for (unsigned cpu = 0; cpu < CPUS && pool == &physical_pool; cpu++)
         for (unsigned i = 0; i < cpus[cpu].translation_count; i++)
             CHECK(cpus[cpu].translations[i].physical - physical >= bytes);
-    page_pool_free(&physical_pool, physical, bytes);
-    released_bytes += bytes;
+    __real_page_pool_free(pool, physical, bytes);
+    released_bytes += pool == &physical_pool ? bytes : 0;
 }
 
 static void grid_unmap(void)
@@ -435,8 +437,7 @@ static void grid_unmap(void)
     if (!grid_split(first, count))
         return;
     released_bytes = 0;
-    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, grid_hole(first, count), take_released,
-               &released_bytes);
+    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, grid_hole(first, count), &physical_pool);
     for (uint64_t i = first; i < first + count; i++) {
         attached += grid[i].physical != 0;
         grid[i].physical = 0;
@@ -481,7 +482,7 @@ static void grid_move(void)
         grid[to + i] = grid[first + i];
         grid[first + i].physical = grid[first + i].rights = 0;
     }
-    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, grid_hole(first, count), NULL, NULL);
+    arch_unmap(&space, grid_address(first), count * ARCH_PAGE, grid_hole(first, count), NULL);
     check_grid_around(first, count);
     check_grid_around(to, count);
 }
@@ -611,12 +612,12 @@ TEST(table_left_behind_empty_makes_way_for_a_large_page)
     uint64_t tables = tables_below(space.root, 3);
     CHECK_EQUAL(tables, 3 + 512);
     const struct arch_hole none = { 1, 1 }; /* as in an address space where areas without rights are around */
-    arch_unmap(&space, GRID_BASE + ARCH_PAGE, ARCH_HUGE_PAGE - ARCH_PAGE, none, NULL, NULL);
+    arch_unmap(&space, GRID_BASE + ARCH_PAGE, ARCH_HUGE_PAGE - ARCH_PAGE, none, NULL);
     CHECK_EQUAL(arch_map(&space, GRID_BASE + ARCH_LARGE_PAGE, memory, ARCH_LARGE_PAGE, RIGHT_READ), 0);
     CHECK_EQUAL(look(&space, GRID_BASE + ARCH_LARGE_PAGE).page_bytes, ARCH_LARGE_PAGE);
     CHECK_EQUAL(tables_below(space.root, 3), tables - 1);
     remember(&space, GRID_BASE + 7 * ARCH_LARGE_PAGE); /* a way to an empty table */
-    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, none, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, none, NULL);
     remember(&space, GRID_BASE + 9 * ARCH_LARGE_PAGE);
     CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, ARCH_HUGE_PAGE, RIGHT_READ), 0);
     CHECK_EQUAL(look(&space, GRID_BASE).page_bytes, ARCH_HUGE_PAGE);
@@ -634,13 +635,11 @@ TEST(tables_that_lead_into_a_hole_alone_are_given_back)
         CHECK_EQUAL(arch_map(&space, GRID_BASE + i * ARCH_HUGE_PAGE, memory, 3 * ARCH_PAGE, RIGHT_READ), 0);
     CHECK_EQUAL(free_bytes - table_pool.free_bytes,
                 (2 + 4 + 4) * ARCH_PAGE); /* across a root entry's bound */
-    arch_unmap(&space, GRID_BASE, 2 * ARCH_PAGE, (struct arch_hole){ 0, GRID_BASE + 2 * ARCH_PAGE }, NULL,
-               NULL);
+    arch_unmap(&space, GRID_BASE, 2 * ARCH_PAGE, (struct arch_hole){ 0, GRID_BASE + 2 * ARCH_PAGE }, NULL);
     CHECK_EQUAL(free_bytes - table_pool.free_bytes, 10 * ARCH_PAGE); /* one page is left in each */
-    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, (struct arch_hole){ 0, GRID_BASE + ARCH_HUGE_PAGE }, NULL,
-               NULL);
+    arch_unmap(&space, GRID_BASE, ARCH_HUGE_PAGE, (struct arch_hole){ 0, GRID_BASE + ARCH_HUGE_PAGE }, NULL);
     CHECK_EQUAL(free_bytes - table_pool.free_bytes, 8 * ARCH_PAGE);
-    arch_unmap(&space, GRID_BASE, 4 * ARCH_HUGE_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, 4 * ARCH_HUGE_PAGE, (struct arch_hole){ 0, UINT64_MAX }, NULL);
     CHECK_EQUAL(table_pool.free_bytes, free_bytes);
     check_memory();
 }
@@ -663,10 +662,9 @@ TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
     CHECK(!arch_space_allows(&space, GRID_BASE + 5, RIGHT_EXECUTE));
     CHECK(!arch_space_allows(&space, GRID_BASE + 64 * ARCH_PAGE, RIGHT_READ));
     CHECK(!arch_space_allows(&space, UINT64_MAX, RIGHT_READ));
-    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, hole, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, hole, NULL);
     CHECK_EQUAL(crosscalls, 2);
-    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, (struct arch_hole){ 1, 1 }, NULL,
-               NULL); /* nothing is there */
+    arch_unmap(&space, GRID_BASE, 32 * ARCH_PAGE, (struct arch_hole){ 1, 1 }, NULL); /* nothing is there */
     CHECK_EQUAL(crosscalls, 2);
     arena_cpu = 1;
     arch_space_deactivate(&space);
@@ -677,7 +675,7 @@ TEST(only_cpus_that_use_a_space_are_told_and_only_of_what_they_lose)
     arch_space_deactivate(&space);
     arena_cpu = 0;
     CHECK_EQUAL(arch_map(&space, GRID_BASE, memory, 64 * ARCH_PAGE, RIGHT_READ), 0);
-    arch_unmap(&space, GRID_BASE, 64 * ARCH_PAGE, hole, NULL, NULL);
+    arch_unmap(&space, GRID_BASE, 64 * ARCH_PAGE, hole, NULL);
     CHECK_EQUAL(crosscalls, 2); /* one CPU alone interrupts none */
 }
 

@@ -97,7 +97,7 @@ int arch_map(struct arch_space *space, uint64_t address, uint64_t physical, uint
         if (!CHECK(in_window(address + done) && !table[index].attached))
             return -ENOMEM;
         if (!table_make(space, index)) {
-            arch_unmap(space, address, done, (struct arch_hole){ address, address }, NULL, NULL);
+            arch_unmap(space, address, done, (struct arch_hole){ address, address }, NULL);
             return -ENOMEM;
         }
         bool large =
@@ -125,7 +125,7 @@ int arch_split(struct arch_space *space, uint64_t address)
 }
 
 void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, struct arch_hole hole,
-                void (*release)(void *context, uint64_t physical, uint64_t bytes), void *context)
+                struct page_pool *owner)
 {
     CHECK(hole.low <= address && (hole.high >= address + bytes || hole.high == hole.low));
     CHECK(space == &vm.space);
@@ -137,8 +137,8 @@ void arch_unmap(struct arch_space *space, uint64_t address, uint64_t bytes, stru
             continue;
         table[index].attached = false;
         table[index].rights = 0;
-        if (release)
-            release(context, table[index].physical, ARCH_PAGE);
+        if (owner)
+            page_pool_free(owner, table[index].physical, ARCH_PAGE);
     }
     for (uint64_t i = 0; i < TABLES; i++) {
         uint64_t low = page_at(i * 512), high = page_at(i * 512 + 512);
@@ -177,7 +177,7 @@ void arch_move(struct arch_space *space, uint64_t address, uint64_t to, uint64_t
         if (table[index].attached) {
             CHECK_EQUAL(table[index].rights, rights);
             arch_unmap(space, address + done, page_bytes,
-                       (struct arch_hole){ address + done, address + done }, NULL, NULL);
+                       (struct arch_hole){ address + done, address + done }, NULL);
             move_page(&moving, physical, page_bytes);
         }
         done += page_bytes;

@@ -381,7 +381,5 @@ def test_an_event_costs_less_than_sixty_instructions(arch: str) -> None:
     assert (result.outcome, result.status) == ("exit", 0), result.explain()
     reported = costs.parse_cost(result.stdout.decode())
     assert 0 < reported["klog_event_ticks"] < 60, reported
-    assert (
-        reported["klog_event_ticks"]
-        == (reported["getpid_logged_ticks_min"] - reported["getpid_ticks_min"]) // 2
-    )
+    logged = reported["getpid_logged_ticks_min"] - reported["getpid_ticks_min"]
+    assert abs(reported["klog_event_ticks"] - logged / 2) <= 1  # all three are rounded
