@@ -284,16 +284,12 @@ static int send_begin(struct datagram_socket *socket, const struct socket_messag
 
     NETWORK_GUARD();
     int error = send_check(socket, bytes);
-    if (!error)
-        error = destination_find(socket, message, way);
-    if (!error)
-        error = hold_any(socket);
+    if (error || (error = destination_find(socket, message, way)) || (error = hold_any(socket)) ||
+        (error = way_configure(socket, message->control, way)))
+        return error;
     way->header_included = socket->header_included;
-    if (!error)
-        error = way_configure(socket, message->control, way);
-    if (!error && !(*packet = packet_allocate(socket, bytes, way->header_included)))
-        error = -ENOBUFS;
-    return error;
+    *packet = packet_allocate(socket, bytes, way->header_included);
+    return *packet ? 0 : -ENOBUFS;
 }
 
 static int64_t datagram_send(struct file *file, struct socket_message *message)

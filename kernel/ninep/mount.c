@@ -480,12 +480,8 @@ static int64_t create_once(struct ninep_path *path, struct query *query)
     int result = path->must_be_directory ? -EISDIR : ninep_path_cut(path);
     struct ninep_file *file;
 
-    if (!result)
-        result = ninep_path_own(path);
-    if (result)
-        return result;
-    result = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777), &file);
-    if (result)
+    if (result || (result = ninep_path_own(path)) ||
+        (result = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777), &file)))
         return result;
     struct ninep_request request = ninep_path_request(path, NINEP_CREATE);
     name_put(&request, path->name);
@@ -535,16 +531,9 @@ static int64_t open_once(struct ninep_path *path, struct query *query)
 
     if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && query->flags & O_CREAT)
         return create_once(path, query);
-    if (!result)
-        result = ninep_attributes(path, &status);
-    if (!result)
-        result = open_check(query, status.mode);
-    if (!result)
-        result = ninep_path_own(path);
-    if (result)
-        return result;
-    result = ninep_file_create(path, query->flags, status.mode, &file);
-    if (result)
+    if (result || (result = ninep_attributes(path, &status)) || (result = open_check(query, status.mode)) ||
+        (result = ninep_path_own(path)) ||
+        (result = ninep_file_create(path, query->flags, status.mode, &file)))
         return result;
     if (!(query->flags & O_PATH))
         result = ninep_open(path, query->flags);

@@ -186,36 +186,32 @@ void ninep_names_change(struct ninep_session *session, const char *from, const c
 
 void ninep_names_end(struct ninep_session *session, const char *text, const struct mount_status *status)
 {
-    struct ninep_file *file;
-
     changed(session);
-    do {
+    for (;;) {
         SPIN_GUARD(&session->lock);
-        file = find(session, text, NULL);
+        struct ninep_file *file = find(session, text, NULL);
         if (!file)
-            break;
+            return;
         take_out(session, file);
         file->is_removed = true;
         file->last = *status;
         file->last.links = 0;
-    } while (file);
+    }
 }
 
 bool ninep_hidden_find(struct ninep_session *session, const char *directory, char text[TREE_PATH_MAX])
 {
-    const struct ninep_file *file;
     uint64_t key = 0;
 
-    do {
+    for (;;) {
         SPIN_GUARD(&session->lock);
-        file = owner(avl_above(session->files, key));
+        const struct ninep_file *file = owner(avl_above(session->files, key));
         if (!file)
-            break;
+            return false;
         key = file->named.key + 1;
         if (file->is_hidden && prefix_of(file->path, directory, NINEP_HIDDEN)) {
             memcpy(text, file->path, file->path_bytes + 1ULL);
             return true;
         }
-    } while (file);
-    return false;
+    }
 }

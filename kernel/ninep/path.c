@@ -5,6 +5,7 @@
 #include "ninep/path.h"
 #include "net/size.h"
 #include "lib/errno.h"
+#include "lib/format.h"
 #include "lib/kstring.h"
 
 struct names {
@@ -412,15 +413,13 @@ int ninep_path_parent(struct ninep_path *path, int no_name)
     path->scratch->path[start ? start - 1 : 0] = '\0';
     int result = ninep_path_walk(path, true);
     if (result == MOUNT_LEFT) {
-        size_t bytes = strlen(left), name_bytes = strlen(path->name);
+        size_t bytes = strlen(left);
 
         bytes -= bytes > 0 && left[bytes - 1] == '/';
-        if (bytes + name_bytes + 3 > TREE_PATH_MAX)
+        if (bytes + strlen(path->name) + 3 > TREE_PATH_MAX)
             return -ENAMETOOLONG;
-        left[bytes] = '/';
-        memcpy(left + bytes + 1, path->name, name_bytes + 1);
-        if (path->trailing_slash)
-            memcpy(left + bytes + 1 + name_bytes, "/", 2);
+        format_text(left + bytes, TREE_PATH_MAX - bytes, "/%s%s", path->name,
+                    path->trailing_slash ? "/" : "");
     }
     return result;
 }
