@@ -337,9 +337,7 @@ static int64_t move(struct transfer *transfer)
 
 int64_t ninep_file_read(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset)
 {
-    struct transfer transfer = { .file = of(file), .bytes = bytes, .count = count, .offset = offset };
-
-    return move(&transfer);
+    return move(&(struct transfer){ .file = of(file), .bytes = bytes, .count = count, .offset = offset });
 }
 
 int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t count, uint64_t offset)

@@ -112,25 +112,20 @@ static int64_t read_link_once(struct ninep_path *path, struct query *query)
 
 static int64_t ninep_read_link(struct mount_call *call, char *text, uint64_t bytes)
 {
-    struct query query = { .call = call, .text = text, .bytes = bytes };
-
-    return perform(&query, read_link_once);
+    return perform(&(struct query){ .call = call, .text = text, .bytes = bytes }, read_link_once);
 }
 
 static int ninep_statistics(struct mount_call *call, struct mount_statistics *statistics)
 {
-    struct query query = { .call = call, .follow = true, .statistics = statistics };
-
-    return (int)perform(&query, walked_once);
+    return (int)perform(&(struct query){ .call = call, .follow = true, .statistics = statistics },
+                        walked_once);
 }
 
 /* ---- Changing ---- */
 
 static int ninep_change_path(struct mount_call *call, bool follow, const struct mount_change *change)
 {
-    struct query query = { .call = call, .follow = follow, .change = change };
-
-    return (int)perform(&query, walked_once);
+    return (int)perform(&(struct query){ .call = call, .follow = follow, .change = change }, walked_once);
 }
 
 /* Makes a symbolic link if the query has a target, else a directory. */
@@ -154,16 +149,12 @@ static int64_t make_once(struct ninep_path *path, struct query *query)
 
 static int ninep_make_directory(struct mount_call *call, uint32_t mode)
 {
-    struct query query = { .call = call, .mode = mode };
-
-    return (int)perform(&query, make_once);
+    return (int)perform(&(struct query){ .call = call, .mode = mode }, make_once);
 }
 
 static int ninep_make_symlink(struct mount_call *call, const char *target)
 {
-    struct query query = { .call = call, .target = target };
-
-    return (int)perform(&query, make_once);
+    return (int)perform(&(struct query){ .call = call, .target = target }, make_once);
 }
 
 /* ---- Names that go, of open files (names.h) ---- */
@@ -347,9 +338,7 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
 
 static int ninep_remove(struct mount_call *call, bool directory)
 {
-    struct query query = { .call = call, .directory = directory };
-
-    return (int)perform(&query, remove_once);
+    return (int)perform(&(struct query){ .call = call, .directory = directory }, remove_once);
 }
 
 /* Walks the second path of a call, to the directory of its last name. */
@@ -383,9 +372,7 @@ static int64_t link_once(struct ninep_path *path, struct query *query)
 
 static int ninep_link(struct mount_call *from, bool follow, struct mount_call *to)
 {
-    struct query query = { .call = from, .to = to, .follow = follow };
-
-    return (int)perform(&query, link_once);
+    return (int)perform(&(struct query){ .call = from, .to = to, .follow = follow }, link_once);
 }
 
 /* Renames what `path` was walked to; `to` was walked to the directory. */
