@@ -47,15 +47,11 @@ int inet_socket_create(struct file *file, int type, int protocol)
     return inet_datagram_create(file, type, protocol);
 }
 
-int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port)
+int inet_address_check(const struct socket_address *name)
 {
     if (name->bytes < SOCKADDR_BYTES)
         return -EINVAL;
-    if (name->family != AF_INET)
-        return -EAFNOSUPPORT;
-    *address = name->inet.address;
-    *port = lwip_ntohs(name->inet.port);
-    return 0;
+    return name->family == AF_INET ? 0 : -EAFNOSUPPORT;
 }
 
 void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port)

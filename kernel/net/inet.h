@@ -81,9 +81,8 @@ extern uint64_t inet_lines_dropped;
 
 int inet_datagram_create(struct file *file, int type, int protocol);
 
-/* Reads the address of a program's sockaddr_in, in network byte order, and the port, in the host's. -EINVAL,
- * -EAFNOSUPPORT. */
-int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port);
+/* Checks that a program's name is a sockaddr_in. -EINVAL, -EAFNOSUPPORT. */
+int inet_address_check(const struct socket_address *name);
 void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port);
 
 /* Implements calls of struct file_operations. */

@@ -53,25 +53,22 @@ static int hold_any(struct datagram_socket *socket)
 static int datagram_bind(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = file->object;
-    uint32_t address;
-    uint16_t port;
-    int error = inet_address_read(name, &address, &port);
+    int error = inet_address_check(name);
 
     if (error)
         return error;
+    const uint32_t address = name->inet.address;
     bool is_possible = inet_may_bind((struct inet_socket *)socket, address) || inet_is_multicast(address) ||
                        address == IPADDR_BROADCAST;
     NETWORK_GUARD();
     if (socket->binding.is_held)
         return -EINVAL;
-    return is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
+    return is_possible ? hold(socket, address, lwip_ntohs(name->inet.port)) : -EADDRNOTAVAIL;
 }
 
 static int datagram_connect(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = file->object;
-    uint32_t address;
-    uint16_t port;
 
     if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC) {
         NETWORK_GUARD();
@@ -80,18 +77,17 @@ static int datagram_connect(struct file *file, const struct socket_address *name
         socket->remote_address = socket->remote_port = 0;
         return 0;
     }
-    int error = inet_address_read(name, &address, &port);
+    int error = inet_address_check(name);
     if (error)
         return error;
-    if (address == 0)
-        address = lwip_htonl(IPADDR_LOOPBACK);
+    const uint32_t address = name->inet.address ? name->inet.address : lwip_htonl(IPADDR_LOOPBACK);
     if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
         return -EACCES;
     NETWORK_GUARD();
     error = interface_source(address) || inet_is_multicast(address) ? hold_any(socket) : -ENETUNREACH;
     if (!error) {
         socket->remote_address = address;
-        socket->remote_port = port;
+        socket->remote_port = lwip_ntohs(name->inet.port);
         socket->connected = true;
         socket->binding.open = false;
     }
@@ -217,7 +213,9 @@ static int destination_find(const struct datagram_socket *socket, const struct s
     int error = 0;
 
     if (message->address && message->address->bytes) {
-        error = inet_address_read(message->address, &way->to, &way->port);
+        error = inet_address_check(message->address);
+        way->to = message->address->inet.address;
+        way->port = lwip_ntohs(message->address->inet.port);
         if (!error && way->port == 0 && datagram_is_udp(socket))
             error = -EINVAL;
     } else if (socket->connected) {

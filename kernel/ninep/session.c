@@ -11,17 +11,13 @@
 #include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 
 #define PAUSE_MIN_NS 5000000ULL
 #define PAUSE_MAX_NS 1000000000ULL
 #define DEAD_NS      2000000000ULL /* time limit for an attempt at a server that the console calls dead */
 #define PIECES_MAX   64            /* pieces from the transport, in one turn of receiving */
 #define BUFFER_BYTES 512
-
-static uint64_t earlier(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- The end of a request, of a connection; with the lock ---- */
 
@@ -349,7 +345,7 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
     uint64_t deadline_ns = ninep_now_ns() + session->timeout_ns;
 
     if (is_greeting(request))
-        deadline_ns = earlier(deadline_ns, session->greeting_deadline_ns);
+        deadline_ns = smaller(deadline_ns, session->greeting_deadline_ns);
     ninep_sleeper_begin(&request->sleeper);
     request->deadline_ns = deadline_ns;
     request->clunked = NINEP_NO_FID;
@@ -397,7 +393,7 @@ static bool wait_once(struct ninep_session *session, struct ninep_request *reque
     spin_unlock(&session->lock);
 
     if (!request->is_done)
-        until_ns = earlier(until_ns, request->deadline_ns);
+        until_ns = smaller(until_ns, request->deadline_ns);
     if (watches) {
         ninep_transport_wait(&session->transport, write_too, until_ns);
         receive(session, true);
@@ -580,7 +576,7 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
         *generation = session->generation;
         session->is_connecting |= connects;
         if (session->is_dead)
-            deadline_ns = earlier(deadline_ns, ninep_now_ns() + DEAD_NS);
+            deadline_ns = smaller(deadline_ns, ninep_now_ns() + DEAD_NS);
         spin_unlock(&session->lock);
         if (is_up)
             return 0;
@@ -592,8 +588,8 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
             ninep_say(session->source, why.text);
             return -EACCES;
         }
-        ninep_sleep(&sleeper, earlier(ninep_now_ns() + pause_ns, deadline_ns));
-        pause_ns = earlier(2 * pause_ns, PAUSE_MAX_NS);
+        ninep_sleep(&sleeper, smaller(ninep_now_ns() + pause_ns, deadline_ns));
+        pause_ns = smaller(2 * pause_ns, PAUSE_MAX_NS);
     }
     return dead(session);
 }
