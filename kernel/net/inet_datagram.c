@@ -47,7 +47,7 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
 /* Binds a socket that has no port, but sends or connects, to any port. The caller holds the lock. */
 static int hold_any(struct datagram_socket *socket)
 {
-    return datagram_is_raw(socket) || socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
+    return socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
 }
 
 static int datagram_bind(struct file *file, const struct socket_address *name)
@@ -322,10 +322,10 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
     *error = inet_error_take(&socket->error);
     if (!*error && socket->received.first) {
         datagram = LIST_OWNER(socket->received.first, datagram, link);
-        datagram->users++;
-        if (!peek) {
+        if (peek) {
+            datagram->users++;
+        } else {
             list_remove(&socket->received, &datagram->link);
-            datagram->taken = true;
             socket->received_bytes -= sizeof(*datagram) + datagram->bytes;
         }
     } else if (!*error && !socket->receive_shut) {
@@ -394,7 +394,7 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
         return error;
     int64_t result = datagram_copy(socket, datagram, message);
     NETWORK_GUARD();
-    if (--datagram->users == 0 && datagram->taken)
+    if (--datagram->users == 0)
         network_free(datagram);
     return result;
 }

@@ -24,6 +24,11 @@ const char *ninep_last_name(const char *text)
     return last;
 }
 
+static bool is_dotdot(const char *text)
+{
+    return text[0] == '.' && text[1] == '.' && (text[2] == '/' || text[2] == '\0');
+}
+
 enum ninep_last ninep_path_last(const char *path)
 {
     size_t end = strlen(path), start;
@@ -36,8 +41,7 @@ enum ninep_last ninep_path_last(const char *path)
         return NINEP_LAST_START;
     if (path[start] == '.' && end - start == 1)
         return NINEP_LAST_DOT;
-    return path[start] == '.' && path[start + 1] == '.' && end - start == 2 ? NINEP_LAST_DOTDOT
-                                                                            : NINEP_LAST_NAME;
+    return is_dotdot(path + start) ? NINEP_LAST_DOTDOT : NINEP_LAST_NAME;
 }
 
 /* Removes what means nothing from the part that is not known: "//", ".", a slash at the end. */
@@ -108,11 +112,6 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
         memcpy(left, ".", 2);
     path->call->symlinks = path->symlinks;
     return MOUNT_LEFT;
-}
-
-static bool is_dotdot(const char *text)
-{
-    return text[0] == '.' && text[1] == '.' && (text[2] == '/' || text[2] == '\0');
 }
 
 /* Finds the names after `from`, up to "..", as many as one walk takes. */
