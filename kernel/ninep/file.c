@@ -387,13 +387,11 @@ static void look_again(struct attempt *attempt)
     struct ninep_session *session = attempt->file->session;
     const bool moves = __atomic_load_n(&session->moving, __ATOMIC_ACQUIRE);
     const uint64_t moved = __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE);
-    struct ninep_sleeper sleeper;
 
     if (attempt->error != -ESTALE || attempt->file->lost || (!moves && moved == attempt->moves))
         return;
-    ninep_sleeper_begin(&sleeper);
     if (moves)
-        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_NS);
+        ninep_pause(ninep_now_ns() + PAUSE_NS);
     attempt->moves = moved;
     attempt->error = -ENOTCONN;
 }

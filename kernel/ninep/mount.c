@@ -168,11 +168,9 @@ static int ninep_make_symlink(struct mount_call *call, const char *target)
 static int names_lock(struct ninep_path *path)
 {
     struct ninep_session *session = path->session;
-    struct ninep_sleeper sleeper;
 
-    ninep_sleeper_begin(&sleeper);
     while (__atomic_exchange_n(&session->moving, 1, __ATOMIC_ACQUIRE))
-        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_NS);
+        ninep_pause(ninep_now_ns() + PAUSE_NS);
     return __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE) == path->moves ? 0 : -ENOTCONN;
 }
 

@@ -19,6 +19,14 @@
 #define PIECES_MAX   64            /* pieces from the transport, in one turn of receiving */
 #define BUFFER_BYTES 512
 
+void ninep_pause(uint64_t until_ns)
+{
+    struct ninep_sleeper sleeper;
+
+    ninep_sleeper_begin(&sleeper);
+    ninep_sleep(&sleeper, until_ns);
+}
+
 /* ---- The end of a request, of a connection; with the lock ---- */
 
 static bool is_free(const struct ninep_request *request)
@@ -513,16 +521,13 @@ static int connect_once(struct ninep_session *session, uint64_t deadline_ns, str
 /* Closes the broken connection after the last thread has left it. Called by the thread that connects. */
 static void close_broken(struct ninep_session *session)
 {
-    struct ninep_sleeper sleeper;
-
-    ninep_sleeper_begin(&sleeper);
     for (;;) {
         spin_lock(&session->lock);
         bool is_used = session->inside;
         spin_unlock(&session->lock);
         if (!is_used)
             break;
-        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_MIN_NS);
+        ninep_pause(ninep_now_ns() + PAUSE_MIN_NS);
     }
     if (session->transport.connection)
         ninep_transport_close(&session->transport);
@@ -560,12 +565,10 @@ static int dead(struct ninep_session *session)
 
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation)
 {
-    struct ninep_sleeper sleeper;
     struct message why;
     uint64_t pause_ns = PAUSE_MIN_NS;
     uint32_t first = __atomic_load_n(&session->attempts, __ATOMIC_RELAXED);
 
-    ninep_sleeper_begin(&sleeper);
     receive(session, false); /* so that a server that has gone is noticed before it gets a request */
     for (;;) {
         spin_lock(&session->lock);
@@ -588,7 +591,7 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
             ninep_say(session->source, why.text);
             return -EACCES;
         }
-        ninep_sleep(&sleeper, smaller(ninep_now_ns() + pause_ns, deadline_ns));
+        ninep_pause(smaller(ninep_now_ns() + pause_ns, deadline_ns));
         pause_ns = smaller(2 * pause_ns, PAUSE_MAX_NS);
     }
     return dead(session);

@@ -93,6 +93,9 @@ struct ninep_session {
     struct ninep_request *receiving;
 };
 
+/* Sleeps until that time. */
+void ninep_pause(uint64_t until_ns);
+
 /* Returns a request of this type, with memory for its message and for the reply's body. The message's body
  * begins with a number, mostly that of a fid. */
 struct ninep_request ninep_request_on(enum ninep_type type, uint32_t fid, uint8_t *message,
