@@ -210,11 +210,10 @@ int inet_option_get(struct inet_socket *socket, uint32_t peer, const struct inet
     }
     if (level == SOL_SOCKET && option == SO_ERROR)
         return inet_option_answer(value, bytes, -inet_error_take(&socket->error));
-    if (level == LEVEL_IP && option == IP_MTU && !peer)
-        return -ENOTCONN;
-    if (level == LEVEL_IP && option == IP_MTU)
-        return inet_option_answer(value, bytes,
-                                  (interface_owns(peer) ? &loopback_interface : &ethernet_interface)->mtu);
+    if (level == LEVEL_IP && option == IP_MTU) {
+        const struct netif *interface = interface_owns(peer) ? &loopback_interface : &ethernet_interface;
+        return peer ? inet_option_answer(value, bytes, interface->mtu) : -ENOTCONN;
+    }
     if (!row)
         return -ENOPROTOOPT;
     memcpy(&answer, (const char *)socket + row->at, row->bytes);
