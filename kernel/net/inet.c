@@ -70,7 +70,7 @@ bool inet_is_multicast(uint32_t address)
 
 bool inet_is_local(uint32_t address)
 {
-    return address == 0 || lwip_ntohl(address) >> 24 == 127 || interface_owns(address);
+    return address == 0 || interface_owns(address);
 }
 
 bool inet_may_bind(const struct inet_socket *socket, uint32_t address)
