@@ -85,7 +85,7 @@ int ninep_name_enter(struct ninep_file *file, const struct ninep_path *path)
     struct ninep_session *session = file->session;
 
     SPIN_GUARD(&session->lock);
-    if (session->moves != path->moves)
+    if (__atomic_load_n(&session->moves, __ATOMIC_ACQUIRE) != path->moves)
         return -ENOTCONN;
     insert(session, file);
     return 0;
@@ -138,12 +138,6 @@ static void name_set(struct ninep_session *session, struct ninep_file *file, uin
     insert(session, file);
 }
 
-static void changed(struct ninep_session *session)
-{
-    SPIN_GUARD(&session->lock);
-    session->moves++;
-}
-
 /* Gives one file of a name another one. Returns false if there is none. */
 static bool change_one(struct ninep_session *session, const char *from, const char *to, bool hides)
 {
@@ -177,7 +171,7 @@ void ninep_names_change(struct ninep_session *session, const char *from, const c
 
     if (strcmp(from, to) == 0)
         return;
-    changed(session);
+    __atomic_fetch_add(&session->moves, 1, __ATOMIC_ACQ_REL);
     while (change_one(session, from, to, hides))
         ;
     while (below && change_below(session, &key, from, to))
@@ -186,7 +180,7 @@ void ninep_names_change(struct ninep_session *session, const char *from, const c
 
 void ninep_names_end(struct ninep_session *session, const char *text, const struct mount_status *status)
 {
-    changed(session);
+    __atomic_fetch_add(&session->moves, 1, __ATOMIC_ACQ_REL);
     for (;;) {
         SPIN_GUARD(&session->lock);
         struct ninep_file *file = find(session, text, NULL);

@@ -79,14 +79,15 @@ struct ninep_session {
     struct ninep_request *tags[NINEP_TAGS];
     uint64_t fids[NINEP_FIDS / 64];
     struct avl_node *files; /* open files, by name: names.h */
-    uint64_t moves;         /* changes of names so far */
-    uint32_t moving;        /* 1 while a thread changes names; without the lock */
     uint32_t serial;
     struct {
         struct ninep_request request;
         uint8_t message[16], reply[8];
         bool is_used;
     } clunks[NINEP_CLUNKS];
+    /* Without the lock. */
+    uint64_t moves;  /* changes of names so far */
+    uint32_t moving; /* 1 while a thread changes names */
     /* Used by the thread that receives. */
     uint8_t header[NINEP_HEADER_BYTES];
     uint32_t got, body_bytes;
