@@ -67,9 +67,9 @@ bool host_name_is_valid(const char *name, uint64_t bytes)
     return bytes < HOST_NAME_BYTES && domain_is_valid(name, bytes);
 }
 
-static const char *part_end(const char *text)
+const char *option_part_end(const char *text, char after)
 {
-    while (*text && *text != ',')
+    while (*text && *text != after)
         text++;
     return text;
 }
@@ -84,11 +84,9 @@ static int wrong(struct message *why, const char *text, const char *what)
 
 static int static_parse(const char *text, struct address_option *out, struct message *why)
 {
-    const char *end = part_end(text), *slash = text, *at;
+    const char *end = option_part_end(text, ','), *slash = option_part_end(text, '/'), *at;
     uint32_t *const fields[] = { &out->gateway, &out->name_server };
 
-    while (slash < end && *slash != '/')
-        slash++;
     at = slash + 1;
     int bits = slash < end ? number(&at, end, 32) : -1;
     if (!address_parse(text, slash, &out->address) || bits < 1 || at != end)
@@ -98,7 +96,7 @@ static int static_parse(const char *text, struct address_option *out, struct mes
         return wrong(why, text, "no node can have this address");
     for (unsigned i = 0; i < 2 && *end; i++) {
         at = end + 1;
-        end = part_end(at);
+        end = option_part_end(at, ',');
         if (at < end && !address_parse(at, end, fields[i]))
             return wrong(why, text,
                          i ? "the name server is not an address" : "the gateway is not an address");

@@ -28,6 +28,9 @@ int address_option_parse(const char *text, struct address_option *out, struct me
  * false for anything else. */
 bool hardware_address_parse(const char *text, uint8_t out[6]);
 
+/* Returns where a part of an option's value ends: at the first `after`, or at the NUL. */
+const char *option_part_end(const char *text, char after);
+
 /* Reads "10.0.2.15" up to `end`; returns false for anything else. */
 bool address_parse(const char *text, const char *end, uint32_t *out);
 

@@ -250,9 +250,7 @@ static void loss_work_one(void)
     if (connection->ends.local_address != loss.address || (int32_t)(connection->number - loss.number) > 0)
         return;
     stream_of(connection)->error = -ENETDOWN;
-    connection_enter(connection);
-    tcp_abandon(connection->pcb, 0);
-    connection_leave(connection);
+    connection_abort(connection, false);
 }
 
 void connection_address_lost(uint32_t address)
@@ -315,10 +313,10 @@ static bool is_request(const struct tcp_hdr *header)
     return (TCPH_FLAGS(header) & (TCP_SYN | TCP_ACK | TCP_RST)) == TCP_SYN;
 }
 
-void connection_abort(struct connection *connection)
+void connection_abort(struct connection *connection, bool reset)
 {
     connection_enter(connection);
-    tcp_abort(connection->pcb);
+    tcp_abandon(connection->pcb, reset);
     connection_leave(connection);
 }
 
@@ -455,7 +453,7 @@ void connections_of_processes_end(void)
         network_lock();
         connection = connection_next(&key);
         if (connection && connection->is_of_process)
-            connection_abort(connection);
+            connection_abort(connection, true);
         network_unlock();
     } while (connection);
     network_lock();

@@ -196,8 +196,8 @@ void connection_due_set(struct connection *connection);
 void connection_work_one(void);
 bool connection_is_owing(void);
 
-/* Ends a connection with a reset. */
-void connection_abort(struct connection *connection);
+/* Ends a connection, with a reset for its peer, or without. */
+void connection_abort(struct connection *connection, bool reset);
 
 /* Frees the timers of processes, which have no connections any longer. Without the lock. */
 void connection_timers_drop(void);

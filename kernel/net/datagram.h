@@ -29,8 +29,7 @@ struct arrival {
 struct datagram {
     struct list_link link;
     struct arrival arrival;
-    uint32_t bytes, users; /* threads that are copying it */
-    bool taken;
+    uint32_t bytes, users; /* the queue, or the thread that has taken it; and threads that look at it */
     char data[];
 };
 

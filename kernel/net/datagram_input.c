@@ -65,7 +65,7 @@ static void deliver(struct datagram_socket *socket, struct pbuf *packet, unsigne
     struct datagram *datagram = network_allocate(charged);
     if (!datagram)
         return;
-    *datagram = (struct datagram){ .arrival = arrival, .bytes = bytes };
+    *datagram = (struct datagram){ .arrival = arrival, .bytes = bytes, .users = 1 };
     pbuf_copy_partial(packet, datagram->data, size_16(bytes), size_16(skipped));
     list_append(&socket->received, &datagram->link);
     socket->received_bytes += charged;

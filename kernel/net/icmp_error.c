@@ -68,9 +68,7 @@ static void tcp_error(const struct connection_ends *ends, const struct tcp_hdr *
         segments_shrink(connection, way_bytes);
     } else if (pcb->state == SYN_SENT && type == ICMP_DUR) {
         stream_of(connection)->error = errno_of(type, code);
-        connection_enter(connection);
-        tcp_abandon(pcb, 0);
-        connection_leave(connection);
+        connection_abort(connection, false);
     }
 }
 

@@ -47,15 +47,11 @@ int inet_socket_create(struct file *file, int type, int protocol)
     return inet_datagram_create(file, type, protocol);
 }
 
-int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port)
+int inet_address_check(const struct socket_address *name)
 {
     if (name->bytes < SOCKADDR_BYTES)
         return -EINVAL;
-    if (name->family != AF_INET)
-        return -EAFNOSUPPORT;
-    *address = name->inet.address;
-    *port = lwip_ntohs(name->inet.port);
-    return 0;
+    return name->family == AF_INET ? 0 : -EAFNOSUPPORT;
 }
 
 void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port)
@@ -74,7 +70,7 @@ bool inet_is_multicast(uint32_t address)
 
 bool inet_is_local(uint32_t address)
 {
-    return address == 0 || lwip_ntohl(address) >> 24 == 127 || interface_owns(address);
+    return address == 0 || interface_owns(address);
 }
 
 bool inet_may_bind(const struct inet_socket *socket, uint32_t address)
@@ -214,11 +210,10 @@ int inet_option_get(struct inet_socket *socket, uint32_t peer, const struct inet
     }
     if (level == SOL_SOCKET && option == SO_ERROR)
         return inet_option_answer(value, bytes, -inet_error_take(&socket->error));
-    if (level == LEVEL_IP && option == IP_MTU && !peer)
-        return -ENOTCONN;
-    if (level == LEVEL_IP && option == IP_MTU)
-        return inet_option_answer(value, bytes,
-                                  (interface_owns(peer) ? &loopback_interface : &ethernet_interface)->mtu);
+    if (level == LEVEL_IP && option == IP_MTU) {
+        const struct netif *interface = interface_owns(peer) ? &loopback_interface : &ethernet_interface;
+        return peer ? inet_option_answer(value, bytes, interface->mtu) : -ENOTCONN;
+    }
     if (!row)
         return -ENOPROTOOPT;
     memcpy(&answer, (const char *)socket + row->at, row->bytes);

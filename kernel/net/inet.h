@@ -81,9 +81,8 @@ extern uint64_t inet_lines_dropped;
 
 int inet_datagram_create(struct file *file, int type, int protocol);
 
-/* Reads the address of a program's sockaddr_in, in network byte order, and the port, in the host's. -EINVAL,
- * -EAFNOSUPPORT. */
-int inet_address_read(const struct socket_address *name, uint32_t *address, uint16_t *port);
+/* Checks that a program's name is a sockaddr_in. -EINVAL, -EAFNOSUPPORT. */
+int inet_address_check(const struct socket_address *name);
 void inet_address_write(struct socket_address *name, uint32_t address, uint16_t port);
 
 /* Implements calls of struct file_operations. */
@@ -115,11 +114,12 @@ bool inet_is_multicast(uint32_t address);
  * Linux, for its own overhead. */
 struct inet_option {
     uint8_t level, option;
-    uint8_t bytes;     /* of the field; 0: the end of a table */
-    bool is_bounded;   /* other values become the nearest valid one, instead of -EINVAL */
-    uint32_t at;       /* offset of the field */
-    int32_t low, high; /* valid values; 0 and 1: a switch, on by any other number; 0 and 0: any number */
-    int32_t standard;  /* what -1 sets; 0: -1 means nothing */
+    uint8_t bytes;   /* of the field; 0: the end of a table */
+    bool is_bounded; /* other values become the nearest valid one, instead of -EINVAL */
+    uint16_t at;     /* offset of the field */
+    int16_t low;     /* to high: valid values; 0 and 1: a switch, on by any other; 0 and 0: any number */
+    int32_t high;
+    uint8_t standard; /* what -1 sets; 0: -1 means nothing */
 };
 
 /* Returns whether a socket may be bound to an address: one of the node's, or any with IP_FREEBIND. */

@@ -47,31 +47,28 @@ static int hold(struct datagram_socket *socket, uint32_t address, uint16_t port)
 /* Binds a socket that has no port, but sends or connects, to any port. The caller holds the lock. */
 static int hold_any(struct datagram_socket *socket)
 {
-    return datagram_is_raw(socket) || socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
+    return socket->binding.is_held ? 0 : hold(socket, socket->binding.address, 0);
 }
 
 static int datagram_bind(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = file->object;
-    uint32_t address;
-    uint16_t port;
-    int error = inet_address_read(name, &address, &port);
+    int error = inet_address_check(name);
 
     if (error)
         return error;
+    const uint32_t address = name->inet.address;
     bool is_possible = inet_may_bind((struct inet_socket *)socket, address) || inet_is_multicast(address) ||
                        address == IPADDR_BROADCAST;
     NETWORK_GUARD();
     if (socket->binding.is_held)
         return -EINVAL;
-    return is_possible ? hold(socket, address, port) : -EADDRNOTAVAIL;
+    return is_possible ? hold(socket, address, lwip_ntohs(name->inet.port)) : -EADDRNOTAVAIL;
 }
 
 static int datagram_connect(struct file *file, const struct socket_address *name)
 {
     struct datagram_socket *socket = file->object;
-    uint32_t address;
-    uint16_t port;
 
     if (name->bytes >= sizeof(name->family) && name->family == AF_UNSPEC) {
         NETWORK_GUARD();
@@ -80,18 +77,17 @@ static int datagram_connect(struct file *file, const struct socket_address *name
         socket->remote_address = socket->remote_port = 0;
         return 0;
     }
-    int error = inet_address_read(name, &address, &port);
+    int error = inet_address_check(name);
     if (error)
         return error;
-    if (address == 0)
-        address = lwip_htonl(IPADDR_LOOPBACK);
+    const uint32_t address = name->inet.address ? name->inet.address : lwip_htonl(IPADDR_LOOPBACK);
     if (address == IPADDR_BROADCAST && !socket_switch(&socket->socket, SO_BROADCAST))
         return -EACCES;
     NETWORK_GUARD();
     error = interface_source(address) || inet_is_multicast(address) ? hold_any(socket) : -ENETUNREACH;
     if (!error) {
         socket->remote_address = address;
-        socket->remote_port = port;
+        socket->remote_port = lwip_ntohs(name->inet.port);
         socket->connected = true;
         socket->binding.open = false;
     }
@@ -217,7 +213,9 @@ static int destination_find(const struct datagram_socket *socket, const struct s
     int error = 0;
 
     if (message->address && message->address->bytes) {
-        error = inet_address_read(message->address, &way->to, &way->port);
+        error = inet_address_check(message->address);
+        way->to = message->address->inet.address;
+        way->port = lwip_ntohs(message->address->inet.port);
         if (!error && way->port == 0 && datagram_is_udp(socket))
             error = -EINVAL;
     } else if (socket->connected) {
@@ -284,16 +282,12 @@ static int send_begin(struct datagram_socket *socket, const struct socket_messag
 
     NETWORK_GUARD();
     int error = send_check(socket, bytes);
-    if (!error)
-        error = destination_find(socket, message, way);
-    if (!error)
-        error = hold_any(socket);
+    if (error || (error = destination_find(socket, message, way)) || (error = hold_any(socket)) ||
+        (error = way_configure(socket, message->control, way)))
+        return error;
     way->header_included = socket->header_included;
-    if (!error)
-        error = way_configure(socket, message->control, way);
-    if (!error && !(*packet = packet_allocate(socket, bytes, way->header_included)))
-        error = -ENOBUFS;
-    return error;
+    *packet = packet_allocate(socket, bytes, way->header_included);
+    return *packet ? 0 : -ENOBUFS;
 }
 
 static int64_t datagram_send(struct file *file, struct socket_message *message)
@@ -328,10 +322,10 @@ static struct datagram *datagram_take(struct datagram_socket *socket, bool peek,
     *error = inet_error_take(&socket->error);
     if (!*error && socket->received.first) {
         datagram = LIST_OWNER(socket->received.first, datagram, link);
-        datagram->users++;
-        if (!peek) {
+        if (peek) {
+            datagram->users++;
+        } else {
             list_remove(&socket->received, &datagram->link);
-            datagram->taken = true;
             socket->received_bytes -= sizeof(*datagram) + datagram->bytes;
         }
     } else if (!*error && !socket->receive_shut) {
@@ -400,7 +394,7 @@ static int64_t datagram_receive(struct file *file, struct socket_message *messag
         return error;
     int64_t result = datagram_copy(socket, datagram, message);
     NETWORK_GUARD();
-    if (--datagram->users == 0 && datagram->taken)
+    if (--datagram->users == 0)
         network_free(datagram);
     return result;
 }

@@ -55,9 +55,7 @@ static int stream_bind(struct file *file, const struct socket_address *name)
 {
     struct stream *stream = file->object;
     struct binding *binding = &stream->connection.port;
-    uint32_t address;
-    uint16_t port;
-    int error = inet_address_read(name, &address, &port);
+    int error = inet_address_check(name);
 
     if (error)
         return error;
@@ -65,9 +63,10 @@ static int stream_bind(struct file *file, const struct socket_address *name)
     stream_attempt_clear(stream);
     if (stream->state != STREAM_CLOSED || binding->is_held)
         return -EINVAL;
-    if (!inet_may_bind((struct inet_socket *)stream, address))
+    if (!inet_may_bind((struct inet_socket *)stream, name->inet.address))
         return -EADDRNOTAVAIL;
-    return inet_hold(&tcp_bindings, binding, (struct inet_socket *)stream, address, port);
+    return inet_hold(&tcp_bindings, binding, (struct inet_socket *)stream, name->inet.address,
+                     lwip_ntohs(name->inet.port));
 }
 
 static int stream_name(struct file *file, bool of_peer, struct socket_address *name)
@@ -141,19 +140,16 @@ static int connect_step(struct stream *stream, uint32_t address, uint16_t port)
 static int stream_connect_call(struct file *file, const struct socket_address *name)
 {
     struct stream *stream = file->object;
-    uint32_t address;
-    uint16_t port;
-    int error = inet_address_read(name, &address, &port);
+    int error = inet_address_check(name);
 
     if (error)
         return error;
-    if (address == 0)
-        address = lwip_htonl(IPADDR_LOOPBACK);
+    const uint32_t address = name->inet.address ? name->inet.address : lwip_htonl(IPADDR_LOOPBACK);
     if (inet_is_multicast(address) || address == IPADDR_BROADCAST)
         return -ENETUNREACH;
     network_lock();
     bool waited = stream->state == STREAM_CONNECTING;
-    int step = connect_step(stream, address, port);
+    int step = connect_step(stream, address, lwip_ntohs(name->inet.port));
     network_unlock();
     if (step <= 0)
         return step;

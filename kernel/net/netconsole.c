@@ -130,12 +130,11 @@ static void flush(struct console_device *device)
 int netconsole_configure(const struct command_line *line, struct message *why)
 {
     static struct console_device device = { .name = "net", .write = text_write, .flush = flush };
-    const char *text = command_line_option(line, OPTION), *end = text;
+    const char *text = command_line_option(line, OPTION);
 
     if (!text)
         return 0;
-    while (*end && *end != ':')
-        end++;
+    const char *end = option_part_end(text, ':');
     if (!address_parse(text, end, &receiver))
         return message_set(why, -EINVAL, OPTION "=%s: this is not ADDRESS[:PORT]", text);
     if (*end && option_value(OPTION_NUMBER, OPTION, end + 1, 1, UINT16_MAX, &port, why))

@@ -25,16 +25,15 @@ static char resolv_conf[512], hosts[256], hostname[HOST_NAME_BYTES + 1] = "tacet
 
 static void resolv_conf_write(void)
 {
-    char *to = resolv_conf;
-    const char *end = resolv_conf + sizeof(resolv_conf);
     char text[ADDRESS_TEXT_BYTES];
+    size_t used = 0;
 
     for (unsigned i = 0; i < NAME_SERVERS_MAX; i++)
         if (node_facts.name_servers[i])
-            to += format_text(to, (size_t)(end - to), "nameserver %s\n",
-                              address_text(node_facts.name_servers[i], text));
+            used += format_text(resolv_conf + used, sizeof(resolv_conf) - used, "nameserver %s\n",
+                                address_text(node_facts.name_servers[i], text));
     if (node_facts.search[0])
-        format_text(to, (size_t)(end - to), "search %s\n", node_facts.search);
+        format_text(resolv_conf + used, sizeof(resolv_conf) - used, "search %s\n", node_facts.search);
 }
 
 static void hosts_write(void)

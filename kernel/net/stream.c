@@ -266,7 +266,7 @@ void stream_dismiss(struct stream *stream)
     queue_remove(stream);
     stream->owned = false;
     if (stream->connection.pcb)
-        connection_abort(&stream->connection);
+        connection_abort(&stream->connection, true);
     else
         stream_pcb_lost(stream);
 }

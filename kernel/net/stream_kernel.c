@@ -100,19 +100,14 @@ int stream_wait(struct stream *stream, bool write_too, uint64_t deadline_ns)
 int stream_listen_kernel(struct stream **out, uint16_t port, uint32_t room)
 {
     struct stream *stream = stream_create(NULL);
-    int error;
 
     if (!stream)
         return -ENOMEM;
     stream->tcp.no_delay = true;
     stream->socket.switches = 1 << SO_KEEPALIVE;
     stream->socket.receive_room = stream->socket.send_room = room;
-    network_lock();
     stream->connection.port.port = port;
-    error = binding_hold(&tcp_bindings, &stream->connection.port);
-    network_unlock();
-    if (!error)
-        error = stream_listen(stream, LISTENER_BACKLOG);
+    int error = stream_listen(stream, LISTENER_BACKLOG);
     if (error)
         stream_end(stream, true);
     else

@@ -50,7 +50,7 @@ bool stream_visitor_dismiss(const struct stream *except)
         stream_dismiss(dismissed);
         return true;
     }
-    connection_abort(&dismissed->connection);
+    connection_abort(&dismissed->connection, true);
     if (!dismissed->reading)
         byte_queue_free(&dismissed->in);
     if (!dismissed->writing)

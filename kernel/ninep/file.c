@@ -8,6 +8,7 @@
 #include "fs/linux_files.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 
 #define WINDOW       6 /* messages of one transfer in flight */
 #define LOCK_BLOCKED 1
@@ -74,8 +75,7 @@ int ninep_file_create(struct ninep_path *path, uint32_t flags, uint32_t mode, st
     const char *text = path->scratch->path;
     uint64_t path_bytes = strlen(text);
     /* The rest of a page is room for a longer name. */
-    uint64_t memory_bytes =
-        (sizeof(struct ninep_file) + path_bytes + PAGE_BYTES) & ~(uint64_t)(PAGE_BYTES - 1);
+    uint64_t memory_bytes = align_up(sizeof(struct ninep_file) + path_bytes + 1, PAGE_BYTES);
     struct ninep_file *file = ninep_allocate(memory_bytes);
 
     if (!file)
@@ -254,7 +254,7 @@ static void piece_submit(struct transfer *transfer, struct piece *piece, uint64_
     uint32_t limit = transfer->file->session->message_bytes - NINEP_DATA_OVERHEAD;
     uint64_t left = transfer->count - at;
 
-    piece->bytes = left < limit ? (uint32_t)left : limit;
+    piece->bytes = (uint32_t)smaller(left, limit);
     piece->request = ninep_request_on(transfer->is_write ? NINEP_WRITE : NINEP_READ, fid, piece->message,
                                       sizeof(piece->message), piece->reply, sizeof(piece->reply));
     ninep_put_u64(&piece->request.message, transfer->offset + at);
@@ -337,9 +337,7 @@ static int64_t move(struct transfer *transfer)
 
 int64_t ninep_file_read(struct mount_file *file, void *bytes, uint64_t count, uint64_t offset)
 {
-    struct transfer transfer = { .file = of(file), .bytes = bytes, .count = count, .offset = offset };
-
-    return move(&transfer);
+    return move(&(struct transfer){ .file = of(file), .bytes = bytes, .count = count, .offset = offset });
 }
 
 int64_t ninep_file_write(struct mount_file *file, const void *bytes, uint64_t count, uint64_t offset)
@@ -389,13 +387,11 @@ static void look_again(struct attempt *attempt)
     struct ninep_session *session = attempt->file->session;
     const bool moves = __atomic_load_n(&session->moving, __ATOMIC_ACQUIRE);
     const uint64_t moved = __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE);
-    struct ninep_sleeper sleeper;
 
     if (attempt->error != -ESTALE || attempt->file->lost || (!moves && moved == attempt->moves))
         return;
-    ninep_sleeper_begin(&sleeper);
     if (moves)
-        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_NS);
+        ninep_pause(ninep_now_ns() + PAUSE_NS);
     attempt->moves = moved;
     attempt->error = -ENOTCONN;
 }
@@ -468,7 +464,7 @@ static int entries_fetch(struct ninep_file *file, uint64_t position)
         return -ENOMEM;
     while (attempt_next(&attempt)) {
         uint32_t limit = file->session->message_bytes - NINEP_DATA_OVERHEAD;
-        uint32_t bytes = limit < NINEP_ENTRIES_BYTES ? limit : NINEP_ENTRIES_BYTES;
+        uint32_t bytes = (uint32_t)smaller(limit, NINEP_ENTRIES_BYTES);
         struct ninep_message *message = call_begin(&call, NINEP_READDIR, attempt.fid);
         ninep_put_u64(message, position);
         ninep_put_u32(message, bytes);

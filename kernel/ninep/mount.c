@@ -112,25 +112,20 @@ static int64_t read_link_once(struct ninep_path *path, struct query *query)
 
 static int64_t ninep_read_link(struct mount_call *call, char *text, uint64_t bytes)
 {
-    struct query query = { .call = call, .text = text, .bytes = bytes };
-
-    return perform(&query, read_link_once);
+    return perform(&(struct query){ .call = call, .text = text, .bytes = bytes }, read_link_once);
 }
 
 static int ninep_statistics(struct mount_call *call, struct mount_statistics *statistics)
 {
-    struct query query = { .call = call, .follow = true, .statistics = statistics };
-
-    return (int)perform(&query, walked_once);
+    return (int)perform(&(struct query){ .call = call, .follow = true, .statistics = statistics },
+                        walked_once);
 }
 
 /* ---- Changing ---- */
 
 static int ninep_change_path(struct mount_call *call, bool follow, const struct mount_change *change)
 {
-    struct query query = { .call = call, .follow = follow, .change = change };
-
-    return (int)perform(&query, walked_once);
+    return (int)perform(&(struct query){ .call = call, .follow = follow, .change = change }, walked_once);
 }
 
 /* Makes a symbolic link if the query has a target, else a directory. */
@@ -154,16 +149,12 @@ static int64_t make_once(struct ninep_path *path, struct query *query)
 
 static int ninep_make_directory(struct mount_call *call, uint32_t mode)
 {
-    struct query query = { .call = call, .mode = mode };
-
-    return (int)perform(&query, make_once);
+    return (int)perform(&(struct query){ .call = call, .mode = mode }, make_once);
 }
 
 static int ninep_make_symlink(struct mount_call *call, const char *target)
 {
-    struct query query = { .call = call, .target = target };
-
-    return (int)perform(&query, make_once);
+    return (int)perform(&(struct query){ .call = call, .target = target }, make_once);
 }
 
 /* ---- Names that go, of open files (names.h) ---- */
@@ -177,11 +168,9 @@ static int ninep_make_symlink(struct mount_call *call, const char *target)
 static int names_lock(struct ninep_path *path)
 {
     struct ninep_session *session = path->session;
-    struct ninep_sleeper sleeper;
 
-    ninep_sleeper_begin(&sleeper);
     while (__atomic_exchange_n(&session->moving, 1, __ATOMIC_ACQUIRE))
-        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_NS);
+        ninep_pause(ninep_now_ns() + PAUSE_NS);
     return __atomic_load_n(&session->moves, __ATOMIC_ACQUIRE) == path->moves ? 0 : -ENOTCONN;
 }
 
@@ -347,9 +336,7 @@ static int64_t remove_once(struct ninep_path *path, struct query *query)
 
 static int ninep_remove(struct mount_call *call, bool directory)
 {
-    struct query query = { .call = call, .directory = directory };
-
-    return (int)perform(&query, remove_once);
+    return (int)perform(&(struct query){ .call = call, .directory = directory }, remove_once);
 }
 
 /* Walks the second path of a call, to the directory of its last name. */
@@ -383,9 +370,7 @@ static int64_t link_once(struct ninep_path *path, struct query *query)
 
 static int ninep_link(struct mount_call *from, bool follow, struct mount_call *to)
 {
-    struct query query = { .call = from, .to = to, .follow = follow };
-
-    return (int)perform(&query, link_once);
+    return (int)perform(&(struct query){ .call = from, .to = to, .follow = follow }, link_once);
 }
 
 /* Renames what `path` was walked to; `to` was walked to the directory. */
@@ -480,12 +465,8 @@ static int64_t create_once(struct ninep_path *path, struct query *query)
     int result = path->must_be_directory ? -EISDIR : ninep_path_cut(path);
     struct ninep_file *file;
 
-    if (!result)
-        result = ninep_path_own(path);
-    if (result)
-        return result;
-    result = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777), &file);
-    if (result)
+    if (result || (result = ninep_path_own(path)) ||
+        (result = ninep_file_create(path, query->flags, S_IFREG | (query->mode & 07777), &file)))
         return result;
     struct ninep_request request = ninep_path_request(path, NINEP_CREATE);
     name_put(&request, path->name);
@@ -535,16 +516,9 @@ static int64_t open_once(struct ninep_path *path, struct query *query)
 
     if (result == -ENOENT && path->lacks_last && !path->ends_in_dot && query->flags & O_CREAT)
         return create_once(path, query);
-    if (!result)
-        result = ninep_attributes(path, &status);
-    if (!result)
-        result = open_check(query, status.mode);
-    if (!result)
-        result = ninep_path_own(path);
-    if (result)
-        return result;
-    result = ninep_file_create(path, query->flags, status.mode, &file);
-    if (result)
+    if (result || (result = ninep_attributes(path, &status)) || (result = open_check(query, status.mode)) ||
+        (result = ninep_path_own(path)) ||
+        (result = ninep_file_create(path, query->flags, status.mode, &file)))
         return result;
     if (!(query->flags & O_PATH))
         result = ninep_open(path, query->flags);

@@ -85,7 +85,7 @@ int ninep_name_enter(struct ninep_file *file, const struct ninep_path *path)
     struct ninep_session *session = file->session;
 
     SPIN_GUARD(&session->lock);
-    if (session->moves != path->moves)
+    if (__atomic_load_n(&session->moves, __ATOMIC_ACQUIRE) != path->moves)
         return -ENOTCONN;
     insert(session, file);
     return 0;
@@ -138,12 +138,6 @@ static void name_set(struct ninep_session *session, struct ninep_file *file, uin
     insert(session, file);
 }
 
-static void changed(struct ninep_session *session)
-{
-    SPIN_GUARD(&session->lock);
-    session->moves++;
-}
-
 /* Gives one file of a name another one. Returns false if there is none. */
 static bool change_one(struct ninep_session *session, const char *from, const char *to, bool hides)
 {
@@ -177,7 +171,7 @@ void ninep_names_change(struct ninep_session *session, const char *from, const c
 
     if (strcmp(from, to) == 0)
         return;
-    changed(session);
+    __atomic_fetch_add(&session->moves, 1, __ATOMIC_ACQ_REL);
     while (change_one(session, from, to, hides))
         ;
     while (below && change_below(session, &key, from, to))
@@ -186,36 +180,32 @@ void ninep_names_change(struct ninep_session *session, const char *from, const c
 
 void ninep_names_end(struct ninep_session *session, const char *text, const struct mount_status *status)
 {
-    struct ninep_file *file;
-
-    changed(session);
-    do {
+    __atomic_fetch_add(&session->moves, 1, __ATOMIC_ACQ_REL);
+    for (;;) {
         SPIN_GUARD(&session->lock);
-        file = find(session, text, NULL);
+        struct ninep_file *file = find(session, text, NULL);
         if (!file)
-            break;
+            return;
         take_out(session, file);
         file->is_removed = true;
         file->last = *status;
         file->last.links = 0;
-    } while (file);
+    }
 }
 
 bool ninep_hidden_find(struct ninep_session *session, const char *directory, char text[TREE_PATH_MAX])
 {
-    const struct ninep_file *file;
     uint64_t key = 0;
 
-    do {
+    for (;;) {
         SPIN_GUARD(&session->lock);
-        file = owner(avl_above(session->files, key));
+        const struct ninep_file *file = owner(avl_above(session->files, key));
         if (!file)
-            break;
+            return false;
         key = file->named.key + 1;
         if (file->is_hidden && prefix_of(file->path, directory, NINEP_HIDDEN)) {
             memcpy(text, file->path, file->path_bytes + 1ULL);
             return true;
         }
-    } while (file);
-    return false;
+    }
 }

@@ -5,6 +5,7 @@
 #include "ninep/path.h"
 #include "net/size.h"
 #include "lib/errno.h"
+#include "lib/format.h"
 #include "lib/kstring.h"
 
 struct names {
@@ -23,6 +24,11 @@ const char *ninep_last_name(const char *text)
     return last;
 }
 
+static bool is_dotdot(const char *text)
+{
+    return text[0] == '.' && text[1] == '.' && (text[2] == '/' || text[2] == '\0');
+}
+
 enum ninep_last ninep_path_last(const char *path)
 {
     size_t end = strlen(path), start;
@@ -35,8 +41,7 @@ enum ninep_last ninep_path_last(const char *path)
         return NINEP_LAST_START;
     if (path[start] == '.' && end - start == 1)
         return NINEP_LAST_DOT;
-    return path[start] == '.' && path[start + 1] == '.' && end - start == 2 ? NINEP_LAST_DOTDOT
-                                                                            : NINEP_LAST_NAME;
+    return is_dotdot(path + start) ? NINEP_LAST_DOTDOT : NINEP_LAST_NAME;
 }
 
 /* Removes what means nothing from the part that is not known: "//", ".", a slash at the end. */
@@ -107,11 +112,6 @@ static int leave(struct ninep_path *path, const char *first, uint64_t first_byte
         memcpy(left, ".", 2);
     path->call->symlinks = path->symlinks;
     return MOUNT_LEFT;
-}
-
-static bool is_dotdot(const char *text)
-{
-    return text[0] == '.' && text[1] == '.' && (text[2] == '/' || text[2] == '\0');
 }
 
 /* Finds the names after `from`, up to "..", as many as one walk takes. */
@@ -412,15 +412,13 @@ int ninep_path_parent(struct ninep_path *path, int no_name)
     path->scratch->path[start ? start - 1 : 0] = '\0';
     int result = ninep_path_walk(path, true);
     if (result == MOUNT_LEFT) {
-        size_t bytes = strlen(left), name_bytes = strlen(path->name);
+        size_t bytes = strlen(left);
 
         bytes -= bytes > 0 && left[bytes - 1] == '/';
-        if (bytes + name_bytes + 3 > TREE_PATH_MAX)
+        if (bytes + strlen(path->name) + 3 > TREE_PATH_MAX)
             return -ENAMETOOLONG;
-        left[bytes] = '/';
-        memcpy(left + bytes + 1, path->name, name_bytes + 1);
-        if (path->trailing_slash)
-            memcpy(left + bytes + 1 + name_bytes, "/", 2);
+        format_text(left + bytes, TREE_PATH_MAX - bytes, "/%s%s", path->name,
+                    path->trailing_slash ? "/" : "");
     }
     return result;
 }

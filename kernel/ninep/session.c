@@ -11,6 +11,7 @@
 #include "net/size.h"
 #include "lib/errno.h"
 #include "lib/kstring.h"
+#include "mm/page.h"
 
 #define PAUSE_MIN_NS 5000000ULL
 #define PAUSE_MAX_NS 1000000000ULL
@@ -18,9 +19,12 @@
 #define PIECES_MAX   64            /* pieces from the transport, in one turn of receiving */
 #define BUFFER_BYTES 512
 
-static uint64_t earlier(uint64_t a, uint64_t b)
+void ninep_pause(uint64_t until_ns)
 {
-    return a < b ? a : b;
+    struct ninep_sleeper sleeper;
+
+    ninep_sleeper_begin(&sleeper);
+    ninep_sleep(&sleeper, until_ns);
 }
 
 /* ---- The end of a request, of a connection; with the lock ---- */
@@ -349,7 +353,7 @@ void ninep_submit(struct ninep_session *session, struct ninep_request *request, 
     uint64_t deadline_ns = ninep_now_ns() + session->timeout_ns;
 
     if (is_greeting(request))
-        deadline_ns = earlier(deadline_ns, session->greeting_deadline_ns);
+        deadline_ns = smaller(deadline_ns, session->greeting_deadline_ns);
     ninep_sleeper_begin(&request->sleeper);
     request->deadline_ns = deadline_ns;
     request->clunked = NINEP_NO_FID;
@@ -397,7 +401,7 @@ static bool wait_once(struct ninep_session *session, struct ninep_request *reque
     spin_unlock(&session->lock);
 
     if (!request->is_done)
-        until_ns = earlier(until_ns, request->deadline_ns);
+        until_ns = smaller(until_ns, request->deadline_ns);
     if (watches) {
         ninep_transport_wait(&session->transport, write_too, until_ns);
         receive(session, true);
@@ -517,16 +521,13 @@ static int connect_once(struct ninep_session *session, uint64_t deadline_ns, str
 /* Closes the broken connection after the last thread has left it. Called by the thread that connects. */
 static void close_broken(struct ninep_session *session)
 {
-    struct ninep_sleeper sleeper;
-
-    ninep_sleeper_begin(&sleeper);
     for (;;) {
         spin_lock(&session->lock);
         bool is_used = session->inside;
         spin_unlock(&session->lock);
         if (!is_used)
             break;
-        ninep_sleep(&sleeper, ninep_now_ns() + PAUSE_MIN_NS);
+        ninep_pause(ninep_now_ns() + PAUSE_MIN_NS);
     }
     if (session->transport.connection)
         ninep_transport_close(&session->transport);
@@ -564,12 +565,10 @@ static int dead(struct ninep_session *session)
 
 int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uint32_t *generation)
 {
-    struct ninep_sleeper sleeper;
     struct message why;
     uint64_t pause_ns = PAUSE_MIN_NS;
     uint32_t first = __atomic_load_n(&session->attempts, __ATOMIC_RELAXED);
 
-    ninep_sleeper_begin(&sleeper);
     receive(session, false); /* so that a server that has gone is noticed before it gets a request */
     for (;;) {
         spin_lock(&session->lock);
@@ -580,7 +579,7 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
         *generation = session->generation;
         session->is_connecting |= connects;
         if (session->is_dead)
-            deadline_ns = earlier(deadline_ns, ninep_now_ns() + DEAD_NS);
+            deadline_ns = smaller(deadline_ns, ninep_now_ns() + DEAD_NS);
         spin_unlock(&session->lock);
         if (is_up)
             return 0;
@@ -592,8 +591,8 @@ int ninep_session_ready(struct ninep_session *session, uint64_t deadline_ns, uin
             ninep_say(session->source, why.text);
             return -EACCES;
         }
-        ninep_sleep(&sleeper, earlier(ninep_now_ns() + pause_ns, deadline_ns));
-        pause_ns = earlier(2 * pause_ns, PAUSE_MAX_NS);
+        ninep_pause(smaller(ninep_now_ns() + pause_ns, deadline_ns));
+        pause_ns = smaller(2 * pause_ns, PAUSE_MAX_NS);
     }
     return dead(session);
 }

@@ -62,6 +62,7 @@ struct ninep_session {
     struct ninep_transport transport;
     const char *source, *export;
     uint64_t timeout_ns;
+    uint64_t secret; /* of the hash of open files' names */
     uint32_t user; /* set between jobs */
     /* Under the lock. */
     struct spinlock lock;
@@ -79,20 +80,23 @@ struct ninep_session {
     struct ninep_request *tags[NINEP_TAGS];
     uint64_t fids[NINEP_FIDS / 64];
     struct avl_node *files; /* open files, by name: names.h */
-    uint64_t secret;        /* of the hash of their names */
-    uint64_t moves;         /* changes of names so far */
-    uint32_t moving;        /* 1 while a thread changes names; without the lock */
     uint32_t serial;
     struct {
         struct ninep_request request;
         uint8_t message[16], reply[8];
         bool is_used;
     } clunks[NINEP_CLUNKS];
+    /* Without the lock. */
+    uint64_t moves;  /* changes of names so far */
+    uint32_t moving; /* 1 while a thread changes names */
     /* Used by the thread that receives. */
     uint8_t header[NINEP_HEADER_BYTES];
     uint32_t got, body_bytes;
     struct ninep_request *receiving;
 };
+
+/* Sleeps until that time. */
+void ninep_pause(uint64_t until_ns);
 
 /* Returns a request of this type, with memory for its message and for the reply's body. The message's body
  * begins with a number, mostly that of a fid. */

@@ -6,9 +6,8 @@
  * A signal does not end a wait, just as on Linux it does not end a read of a disk's file: programs do not
  * expect that. While one is pending the stream cannot wait for events, and is polled every POLL_NS.
  */
-#include "ninep/transport.h"
+#include "ninep/session.h"
 #include "debug/console.h"
-#include "lib/errno.h"
 #include "mm/page.h"
 #include "net/memory.h"
 #include "net/network.h"
@@ -26,8 +25,8 @@ int ninep_transport_open(struct ninep_transport *transport, uint64_t deadline_ns
 
     do {
         error = stream_open(NULL, &stream, transport->address, transport->port, deadline_ns);
-        if (error == -EINTR && arch_thread())
-            thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
+        if (error == -EINTR)
+            ninep_pause(clock_now_ns() + POLL_NS);
     } while (error == -EINTR && clock_now_ns() < deadline_ns);
     transport->connection = error ? NULL : stream;
     return error;
@@ -54,8 +53,7 @@ void ninep_transport_wait(struct ninep_transport *transport, bool write_too, uin
     if (stream_wait(transport->connection, write_too, deadline_ns) != -EINTR)
         return;
     network_poll();
-    if (arch_thread())
-        thread_sleep_through(NULL, clock_now_ns() + POLL_NS);
+    ninep_pause(clock_now_ns() + POLL_NS);
 }
 
 uint64_t ninep_random(void)
