@@ -19,7 +19,7 @@
 struct rights {
     struct rights *next;
     struct process *sender;   /* the process whose memory it is */
-    uint64_t position, above; /* in the ring of a stream: the bytes that they were sent with */
+    uint64_t position, above; /* in the ring: the bytes that they were sent with; above, of a stream */
     unsigned count;
     struct file *files[RIGHTS_FILES_MAX]; /* each with a reference */
 };
