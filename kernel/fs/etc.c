@@ -20,6 +20,7 @@ static char passwd[128], group[(CREDENTIALS_GROUPS_MAX + 2) * sizeof("group42949
 static struct inode *passwd_inode, *group_inode;
 
 static const char *const files[][2] = {
+    { "/etc/mtab", "/proc/self/mounts" }, /* a symbolic link */
     { "/etc/host.conf", "multi on\n" },
     { "/etc/nsswitch.conf",
       "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n" },
@@ -64,9 +65,10 @@ int etc_file_add(struct tree *tree, const char *path, const char *text, struct i
     struct path_lookup found;
     struct inode *inode = NULL;
     const bool is_there = tree_find(tree, tree->root, path, TREE_FOLLOW, &found) == 0;
+    const uint32_t mode = text[0] == '/' ? S_IFLNK | 0777 : S_IFREG | 0644;
 
     if (!is_there)
-        inode = tree_add(tree, path, S_IFREG | 0644, text, strlen(text), why);
+        inode = tree_add(tree, path, mode, text, strlen(text), why);
     if (added)
         *added = inode;
     return is_there || inode ? 0 : -EINVAL;
@@ -74,17 +76,12 @@ int etc_file_add(struct tree *tree, const char *path, const char *text, struct i
 
 int etc_add(struct tree *tree, struct message *why)
 {
-    static const char mounts[] = "/proc/self/mounts";
-    struct path_lookup found;
     int error = etc_file_add(tree, "/etc/passwd", passwd, &passwd_inode, why);
 
     if (!error)
         error = etc_file_add(tree, "/etc/group", group, &group_inode, why);
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]) && !error; i++)
         error = etc_file_add(tree, files[i][0], files[i][1], NULL, why);
-    if (!error && tree_find(tree, tree->root, "/etc/mtab", TREE_FOLLOW, &found) &&
-        !tree_add(tree, "/etc/mtab", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
-        error = -ENOMEM;
     etc_user_write();
     return error;
 }

@@ -43,7 +43,4 @@ void rights_put_all(struct rights *first); /* and those that follow it */
  * descriptors. */
 void unix_rights_abandon(struct process *process);
 
-/* Takes all rights that were sent to a socket, if the file is one of AF_UNIX. unix_transfer.c */
-struct rights *unix_rights_take(const struct file *file);
-
 #endif

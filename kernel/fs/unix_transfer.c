@@ -205,13 +205,6 @@ struct rights *unix_rights_of(struct unix_ring *ring)
     return rights;
 }
 
-struct rights *unix_rights_take(const struct file *file)
-{
-    bool is_unix = file_is_socket(file) && socket_of(file)->family == AF_UNIX;
-
-    return is_unix && unix_of(file)->in ? unix_rights_of(unix_of(file)->in) : NULL;
-}
-
 /* ---- Once, without waiting: -EAGAIN ---- */
 
 /* Copies between a ring, from a position on, and the program. -EFAULT. */
