@@ -62,9 +62,8 @@ static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes,
 
 static unsigned eventfd_ready(struct file *file)
 {
-    spin_lock(&file->lock);
-    uint64_t value = file->event.value;
-    spin_unlock(&file->lock);
+    uint64_t value = __atomic_load_n(&file->event.value, __ATOMIC_RELAXED);
+
     return (value > 0 ? READY_IN : 0) | (value < VALUE_MAX ? READY_OUT : 0);
 }
 

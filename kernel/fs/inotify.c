@@ -71,11 +71,12 @@ static void put(struct inotify *queue, const struct unit *event)
     lock_work_add(units_of(event) * sizeof(*event));
 }
 
-/* Returns whether the event was put. */
+/* Returns whether the event was put. Takes the lock. */
 static bool put_if_new(struct inotify *queue, const struct unit *event)
 {
     const struct unit overflow = { .watch = -1, .what = TREE_OVERFLOW };
 
+    SPIN_GUARD(&queue->lock);
     bool fits = queue->tail - queue->head + units_of(event) < QUEUE_UNITS; /* one is left for `overflow` */
 
     if ((!fits && queue->overflown) || is_newest(queue, event))
@@ -97,10 +98,7 @@ static void watch_notify(const struct watch *watch, const struct tree_event *hap
         event->bytes = (happened->name_bytes + (unsigned)sizeof(*event)) & ~((unsigned)sizeof(*event) - 1);
         memcpy(event + 1, happened->name, happened->name_bytes);
     }
-    spin_lock(&queue->lock);
-    bool is_new = put_if_new(queue, event);
-    spin_unlock(&queue->lock);
-    if (is_new)
+    if (put_if_new(queue, event))
         event_notify(queue->file->process, event_of(queue->file));
 }
 
