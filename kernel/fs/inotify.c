@@ -153,15 +153,16 @@ static const struct file_operations inotify_operations = { .read = file_read_rec
 long inotify_create(unsigned flags)
 {
     struct process *process = arch_process();
-    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(sizeof(struct inotify)), ARCH_PAGE);
-    FILE_REFERENCE file = NULL;
-    int error = memory == PAGE_POOL_NONE ? -ENOMEM : file_make(&inotify_operations, O_RDONLY | flags, &file);
+    FILE_REFERENCE file;
+    int error = file_make(NULL, O_RDONLY | flags, &file);
 
-    if (error && memory != PAGE_POOL_NONE)
-        page_pool_free(process->vm.pages, memory, page_up(sizeof(struct inotify)));
     if (error)
         return error;
+    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(sizeof(struct inotify)), ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
     struct inotify *queue = file->object = arch_physical(memory);
+    file->operations = &inotify_operations;
     memset(queue, 0, offsetof(struct inotify, units));
     queue->file = file;
     process->tree->watch_notify = watch_notify;

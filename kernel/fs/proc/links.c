@@ -39,7 +39,7 @@ static int64_t pid_read_link(const struct tree *tree, uint32_t tid, char *text)
 
 static const struct inode_operations pid_operations = { .follow = pid_follow, .read_link = pid_read_link };
 
-/* The process sees its own alone. */
+/* Returns the tid of the process's own pid, the only one that it sees. */
 static uint32_t pid_next(uint32_t tid)
 {
     const uint32_t own = TREE_NUMBERED + (uint32_t)arch_process()->pid;

@@ -181,8 +181,8 @@ struct inode *tree_add(struct tree *tree, const char *path, uint32_t mode, const
 
 /* ---- Hard links ---- */
 
-/* `links` has the inodes of files with several names of the archive being read, by inode.link. */
-
+/* Removes an inode from `links`: those of files with several names of the archive being read, by their keys.
+ */
 static void link_remove(struct avl_node **links, struct inode *inode)
 {
     avl_remove(links, &inode->link, NULL);
