@@ -82,9 +82,7 @@ int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t o
 {
     if (offset >= file->text.size)
         return 0;
-    if (bytes > file->text.size - offset)
-        bytes = file->text.size - offset;
-    return user_write_partial(buffer, file->text.bytes + offset, bytes);
+    return user_write_partial(buffer, file->text.bytes + offset, smaller(bytes, file->text.size - offset));
 }
 
 uint64_t text_size(const struct file *file)

@@ -180,7 +180,7 @@ static struct rights *rights_pop(struct unix_ring *ring, uint64_t above)
  * receiver has ended. */
 static int rights_append(struct unix_ring *ring, struct rights **taken, uint64_t position, uint64_t above)
 {
-    struct rights *rights = *taken;
+    struct rights *rights = taken ? *taken : NULL;
 
     if (!rights)
         return 0;
@@ -302,7 +302,7 @@ struct sent {
     uint64_t whole;                    /* for a stream: send at least this number of bytes, or none */
     const struct socket_address *name; /* the sender's */
     uint32_t sender;
-    struct rights **rights; /* taken if something is sent */
+    struct rights **rights; /* taken if something is sent; NULL: none */
 };
 
 /* Returns why nothing can be sent to this ring any longer; 0 if it can. */
@@ -544,8 +544,7 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_
 int64_t unix_pipe_write(struct file *file, struct user_vector *vector, uint64_t atomic_bytes)
 {
     struct socket_message message = { .vector = vector };
-    struct rights *none = NULL;
-    const struct sent with = { .whole = vector->left <= atomic_bytes ? vector->left : 1, .rights = &none };
+    const struct sent with = { .whole = vector->left <= atomic_bytes ? vector->left : 1 };
 
     return send_to(file, file->object, &message, &with);
 }
@@ -555,11 +554,10 @@ int64_t unix_send(struct file *file, struct socket_message *message)
     struct unix_socket *socket = unix_of(file);
     struct socket_control *control = message->control;
     bool has_credentials = control && control->has_credentials;
-    struct rights *none = NULL;
     struct sent with = { .whole = 1,
                          .name = &socket->name,
                          .sender = has_credentials ? control->process : (uint32_t)arch_process()->pid,
-                         .rights = control ? &control->rights : &none };
+                         .rights = control ? &control->rights : NULL };
     struct unix_ring *ring;
 
     if (socket->sends_no_more)

@@ -24,8 +24,7 @@ int user_vector_read(struct user_vector *vector, uint64_t list, uint64_t count)
         if (part.bytes > ARCH_USER_LIMIT || part.base > ARCH_USER_LIMIT - part.bytes)
             return -EFAULT;
     }
-    if (vector->left > READ_WRITE_MAX)
-        vector->left = READ_WRITE_MAX;
+    vector->left = smaller(vector->left, READ_WRITE_MAX);
     return 0;
 }
 
