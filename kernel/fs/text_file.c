@@ -41,8 +41,10 @@ static bool text_reserve(struct file *file, uint64_t count)
     return true;
 }
 
-void text_add_bytes(struct file *file, const void *bytes, uint64_t count)
+void text_add_bytes(void *context, const void *bytes, uint64_t count)
 {
+    struct file *file = context;
+
     if (!text_reserve(file, count))
         return;
     memcpy(file->text.bytes + file->text.size, bytes, count);

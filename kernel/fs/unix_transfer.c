@@ -411,7 +411,7 @@ int unix_error_take(struct unix_socket *socket)
 static int64_t receive_from(struct file *file, struct unix_ring *ring, struct socket_message *message,
                             bool all, struct received *with)
 {
-    uint64_t deadline_ns = file_is_socket(file) ? socket_receive_deadline(file) : WAIT_FOREVER;
+    uint64_t deadline_ns = file_is_socket(file) ? socket_deadline(file, false) : WAIT_FOREVER;
     int64_t done = 0, got;
 
     do {
@@ -532,7 +532,7 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_
                 return done;
         } else if (put == -EAGAIN) {
             if (!deadline_ns)
-                deadline_ns = file_is_socket(file) ? socket_send_deadline(file) : WAIT_FOREVER;
+                deadline_ns = file_is_socket(file) ? socket_deadline(file, true) : WAIT_FOREVER;
             put = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
         }
     } while (put >= 0);
