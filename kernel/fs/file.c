@@ -433,7 +433,7 @@ int64_t file_read_records(struct file *file, uint64_t buffer, uint64_t bytes, ui
 
 int64_t file_read_value(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    return file_read_records(file, buffer, smaller(bytes, sizeof(uint64_t)), offset);
+    return bytes < sizeof(uint64_t) ? -EINVAL : file_read_records(file, buffer, sizeof(uint64_t), offset);
 }
 
 unsigned file_ready(struct file *file)

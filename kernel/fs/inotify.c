@@ -51,8 +51,9 @@ static unsigned units_of(const struct unit *event)
     return 1 + event->bytes / (unsigned)sizeof(*event);
 }
 
-/* ---- Putting. With the lock ---- */
+/* ---- Putting ---- */
 
+/* Returns whether an event equals the newest. The caller holds the lock. */
 static bool is_newest(struct inotify *queue, const struct unit *event)
 {
     bool same = queue->newest >= queue->head && queue->newest < queue->tail;
@@ -62,17 +63,8 @@ static bool is_newest(struct inotify *queue, const struct unit *event)
     return same;
 }
 
-static void put(struct inotify *queue, const struct unit *event)
-{
-    queue->file->changes++;
-    queue->newest = queue->tail;
-    for (unsigned i = 0; i < units_of(event); i++)
-        *unit_at(queue, queue->tail++) = event[i];
-    lock_work_add(units_of(event) * sizeof(*event));
-}
-
-/* Returns whether the event was put. Takes the lock. */
-static bool put_if_new(struct inotify *queue, const struct unit *event)
+/* Puts an event into the ring. Returns whether it was put. */
+static bool put(struct inotify *queue, const struct unit *event)
 {
     const struct unit overflow = { .watch = -1, .what = TREE_OVERFLOW };
 
@@ -82,7 +74,12 @@ static bool put_if_new(struct inotify *queue, const struct unit *event)
     if ((!fits && queue->overflown) || is_newest(queue, event))
         return false;
     queue->overflown |= !fits;
-    put(queue, fits ? event : &overflow);
+    event = fits ? event : &overflow;
+    queue->file->changes++;
+    queue->newest = queue->tail;
+    for (unsigned i = 0; i < units_of(event); i++)
+        *unit_at(queue, queue->tail++) = event[i];
+    lock_work_add(units_of(event) * sizeof(*event));
     return true;
 }
 
@@ -98,7 +95,7 @@ static void watch_notify(const struct watch *watch, const struct tree_event *hap
         event->bytes = (happened->name_bytes + (unsigned)sizeof(*event)) & ~((unsigned)sizeof(*event) - 1);
         memcpy(event + 1, happened->name, happened->name_bytes);
     }
-    if (put_if_new(queue, event))
+    if (put(queue, event))
         event_notify(queue->file->process, event_of(queue->file));
 }
 

@@ -173,16 +173,6 @@ static int place_check(const struct tree *tree, const struct inode *inode, const
     return -ENAMETOOLONG;
 }
 
-/* Returns 0 if `inode` may replace what `to` names, else why not. */
-static int replace_check(const struct inode *inode, const struct path_lookup *to)
-{
-    if (is_directory(inode) && !is_directory(to->inode))
-        return -ENOTDIR;
-    if (!is_directory(inode) && is_directory(to->inode))
-        return -EISDIR;
-    return to->inode->entries ? -ENOTEMPTY : 0;
-}
-
 enum renaming { RENAME_REPLACE, RENAME_NO_REPLACE, RENAME_EXCHANGE };
 
 static bool has_wrong_slash(const struct path_lookup *found, const struct inode *inode)
@@ -217,7 +207,11 @@ static int rename_check(const struct tree *tree, const struct path_lookup *from,
         return -ENOENT;
     if (is_directory(inode) && !to->inode && to->directory->links >= TREE_LINKS_MAX)
         return -EMLINK;
-    return to->inode && to->inode != inode ? replace_check(inode, to) : 0;
+    if (!to->inode || to->inode == inode)
+        return 0;
+    if (is_directory(inode) != is_directory(to->inode))
+        return is_directory(inode) ? -ENOTDIR : -EISDIR;
+    return to->inode->entries ? -ENOTEMPTY : 0;
 }
 
 /* Notifies watches that the inode of one lookup moves to the name of the other. */
