@@ -226,27 +226,24 @@ struct inode *tree_parent(const struct tree *tree, const struct inode *directory
 
 int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buffer, size_t bytes)
 {
-    size_t length = inode == tree->root ? 1 : 0;
+    char *const end = buffer + bytes - 1;
+    char *start = end; /* of what has been written so far, from the end */
 
+    if (bytes < sizeof("/"))
+        return -ERANGE;
+    if (inode == tree->root)
+        *--start = '/';
     for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
         lock_work_step();
         if (!at->name)
             return -ENOENT;
-        length += 1 + at->name->name_bytes;
-        if (length >= bytes) /* no matter how deep it is */
+        if (at->name->name_bytes >= start - buffer) /* no matter how deep it is */
             return -ERANGE;
-    }
-    if (length >= bytes)
-        return -ERANGE;
-
-    size_t start = length; /* of what has been written so far, from the end */
-    buffer[0] = '/';
-    buffer[length] = '\0';
-    for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
-        lock_work_step();
         start -= at->name->name_bytes;
-        memcpy(buffer + start, at->name->name, at->name->name_bytes);
-        buffer[--start] = '/';
+        memcpy(start, at->name->name, at->name->name_bytes);
+        *--start = '/';
     }
-    return (int64_t)length;
+    *end = '\0';
+    memmove(buffer, start, (size_t)(end - start) + 1);
+    return end - start;
 }
