@@ -10,7 +10,6 @@
 #include "fs/user_vector.h"
 #include "lib/errno.h"
 #include "mm/page.h"
-#include "mm/user_bytes.h"
 #include "process/event.h"
 #include "process/process.h"
 

@@ -416,7 +416,7 @@ static int64_t receive_from(struct file *file, struct unix_ring *ring, struct so
 
     do {
         got = receive_once(ring, message, with);
-        if (got > 0 || (got == 0 && !with->is_end))
+        if (got >= 0 && !with->is_end)
             unix_ring_notify(ring);
         done += got > 0 ? got : 0;
         if (got >= 0 && (!all || with->is_end || with->rights || message->vector->left == 0))

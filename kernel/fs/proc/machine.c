@@ -12,7 +12,6 @@
 #include "arch.h"
 #include "arch/linux_abi.h"
 #include "fs/nodes.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/process.h"
 
