@@ -18,6 +18,7 @@
 #define HOME "/tmp"
 
 static const char *const files[][2] = {
+    { "/etc/mtab", "/proc/self/mounts" }, /* a symbolic link */
     { "/etc/host.conf", "multi on\n" },
     { "/etc/nsswitch.conf",
       "passwd: files\ngroup: files\nhosts: files dns\nservices: files\nprotocols: files\n" },
@@ -124,22 +125,19 @@ static int user_file_add(struct tree *tree, struct user_file *file, struct messa
 
 int etc_file_add(struct tree *tree, const char *path, const char *text, struct message *why)
 {
-    return is_there(tree, path) || tree_add(tree, path, S_IFREG | 0644, text, strlen(text), why) ? 0
-                                                                                                 : -EINVAL;
+    const uint32_t mode = text[0] == '/' ? S_IFLNK | 0777 : S_IFREG | 0644;
+
+    return is_there(tree, path) || tree_add(tree, path, mode, text, strlen(text), why) ? 0 : -EINVAL;
 }
 
 int etc_add(struct tree *tree, struct message *why)
 {
-    static const char mounts[] = "/proc/self/mounts";
     int error = 0;
 
     for (unsigned i = 0; i < USER_FILES && !error; i++)
         error = user_file_add(tree, &user_files[i], why);
     for (unsigned i = 0; i < sizeof(files) / sizeof(files[0]) && !error; i++)
         error = etc_file_add(tree, files[i][0], files[i][1], why);
-    if (!error && !is_there(tree, "/etc/mtab") &&
-        !tree_add(tree, "/etc/mtab", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why))
-        error = -ENOMEM;
     etc_user_changed();
     return error;
 }

@@ -14,7 +14,8 @@ int etc_add(struct tree *tree, struct message *why);
 /* Says that process_credentials have changed, between jobs: the sizes of passwd and group follow. */
 void etc_user_changed(void);
 
-/* Adds one file, with a text that lives as long as the tree, unless there is one. */
+/* Adds one file, with a text that lives as long as the tree, or, if that is an absolute path, a symbolic
+ * link; unless there is one. */
 int etc_file_add(struct tree *tree, const char *path, const char *text, struct message *why);
 
 #endif

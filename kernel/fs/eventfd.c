@@ -35,9 +35,9 @@ static int value_move(struct file *file, uint64_t *value, bool write)
 
 static int64_t eventfd_take(struct file *file, void *value, uint64_t bytes)
 {
-    int error = bytes < sizeof(uint64_t) ? -EINVAL : value_move(file, value, false);
+    int error = value_move(file, value, false);
 
-    return error ? error : (int64_t)sizeof(uint64_t);
+    return error ? error : (int64_t)bytes;
 }
 
 static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
@@ -62,9 +62,8 @@ static int64_t eventfd_write(struct file *file, uint64_t buffer, uint64_t bytes,
 
 static unsigned eventfd_ready(struct file *file)
 {
-    spin_lock(&file->lock);
-    uint64_t value = file->event.value;
-    spin_unlock(&file->lock);
+    uint64_t value = __atomic_load_n(&file->event.value, __ATOMIC_RELAXED);
+
     return (value > 0 ? READY_IN : 0) | (value < VALUE_MAX ? READY_OUT : 0);
 }
 

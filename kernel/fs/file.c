@@ -42,16 +42,26 @@ static void number_free(struct file_table *table, unsigned number)
     table->lowest = number < table->lowest ? number : table->lowest;
 }
 
+/* Returns the lowest number from `from` on that is taken, or, with all bits of `flip` set, free;
+ * FILE_DESCRIPTORS_MAX: none. */
+static unsigned number_scan(const struct file_table *table, unsigned from, uint64_t flip)
+{
+    for (unsigned word = from / 64; word < NUMBER_WORDS; word++, from = 64 * word) {
+        uint64_t taken = __atomic_load_n(&table->taken[word], __ATOMIC_RELAXED);
+        uint64_t bits = (taken ^ flip) & UINT64_MAX << from % 64;
+
+        if (bits)
+            return 64 * word + (unsigned)__builtin_ctzll(bits);
+    }
+    return FILE_DESCRIPTORS_MAX;
+}
+
 /* Returns the lowest free number from `lowest` on. */
 static unsigned number_lowest(struct file_table *table, unsigned lowest)
 {
     const bool is_lowest = lowest <= table->lowest;
-    unsigned number = is_lowest ? table->lowest : lowest, word = number / 64;
-    uint64_t below = (1ULL << number % 64) - 1, taken;
+    const unsigned number = number_scan(table, is_lowest ? table->lowest : lowest, UINT64_MAX);
 
-    for (; word < NUMBER_WORDS && (taken = table->taken[word] | below) == UINT64_MAX; below = 0)
-        word++;
-    number = word < NUMBER_WORDS ? 64 * word + (unsigned)__builtin_ctzll(~taken) : FILE_DESCRIPTORS_MAX;
     if (is_lowest)
         table->lowest = number;
     return number;
@@ -59,15 +69,7 @@ static unsigned number_lowest(struct file_table *table, unsigned lowest)
 
 unsigned descriptor_next(const struct process *process, unsigned lowest)
 {
-    const uint64_t *taken = process->files->taken;
-
-    for (unsigned word = lowest / 64; word < NUMBER_WORDS; word++, lowest = 64 * word) {
-        uint64_t bits = __atomic_load_n(&taken[word], __ATOMIC_RELAXED) & UINT64_MAX << lowest % 64;
-
-        if (bits)
-            return 64 * word + (unsigned)__builtin_ctzll(bits);
-    }
-    return FILE_DESCRIPTORS_MAX;
+    return number_scan(process->files, lowest, 0);
 }
 
 /* ---- Growing. No locks held ---- */
@@ -431,7 +433,7 @@ int64_t file_read_records(struct file *file, uint64_t buffer, uint64_t bytes, ui
 
 int64_t file_read_value(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t offset)
 {
-    return file_read_records(file, buffer, smaller(bytes, sizeof(uint64_t)), offset);
+    return bytes < sizeof(uint64_t) ? -EINVAL : file_read_records(file, buffer, sizeof(uint64_t), offset);
 }
 
 unsigned file_ready(struct file *file)

@@ -80,6 +80,7 @@ struct file {
         struct {
             char *bytes;
             uint64_t size, capacity;
+            bool is_lost;          /* there was no memory for them */
             struct text_sink sink; /* appends to them */
         } text;                    /* text_file.h */
         struct {

@@ -32,10 +32,10 @@ const struct file_lock *file_lock_conflict(const struct inode *inode, const stru
     return lowest;
 }
 
-/* Removes the range from the owner's locks. A lock that extends beyond it on both sides (there can be only
- * one) is split with `spare`. */
-static void range_remove(struct tree *tree, struct inode *inode, const struct file_lock *range,
-                         struct file_lock *spare)
+/* Removes the range from the owner's locks. A lock that extends beyond it on both sides is split with *spare,
+ * which is NULL then; it is the only one that overlaps the range. -ENOLCK if there is no spare for that. */
+static int range_remove(struct tree *tree, struct inode *inode, const struct file_lock *range,
+                        struct file_lock **spare)
 {
     for (struct file_lock **link = &inode->locks; *link;) {
         struct file_lock *lock = *link;
@@ -44,11 +44,14 @@ static void range_remove(struct tree *tree, struct inode *inode, const struct fi
         if (lock->owner != range->owner || !same_domain(lock, range) || !overlap(lock, range)) {
             link = &lock->next;
         } else if (lock->start < range->start && lock->end > range->end) {
-            *spare = *lock;
-            spare->start = range->end + 1;
+            if (!*spare)
+                return -ENOLCK;
+            **spare = *lock;
+            (*spare)->start = range->end + 1;
             lock->end = range->start - 1;
-            lock->next = spare;
-            return;
+            lock->next = *spare;
+            *spare = NULL;
+            return 0;
         } else if (lock->start < range->start) {
             lock->end = range->start - 1;
             link = &lock->next;
@@ -60,6 +63,7 @@ static void range_remove(struct tree *tree, struct inode *inode, const struct fi
             tree_free(tree, lock, sizeof(*lock));
         }
     }
+    return 0;
 }
 
 /* Merges the adjacent locks of the same owner and kind into `lock`, which is in no list yet. */
@@ -84,42 +88,23 @@ static void neighbours_merge(struct tree *tree, struct inode *inode, struct file
     }
 }
 
-/* Allocates what range_remove may need: nothing, unless one of the owner's locks extends beyond the range on
- * both sides. Returns -ENOLCK if there is no memory, or the file has no room for another `more` locks. */
-static int spare_allocate(struct tree *tree, const struct inode *inode, const struct file_lock *range,
-                          unsigned more, struct file_lock **spare)
-{
-    bool splits = false;
-
-    *spare = NULL;
-    for (const struct file_lock *lock = inode->locks; lock; lock = lock->next, more++) {
-        lock_work_step();
-        splits |= lock->owner == range->owner && same_domain(lock, range) && lock->start < range->start &&
-                  lock->end > range->end;
-    }
-    if (more + splits > FILE_LOCKS_MAX)
-        return -ENOLCK;
-    if (splits)
-        *spare = tree_allocate(tree, sizeof(**spare));
-    return splits && !*spare ? -ENOLCK : 0;
-}
-
 int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock *requested)
 {
-    struct file_lock *lock, *spare;
-    int error = spare_allocate(tree, inode, requested, !requested->releases, &spare);
+    const bool sets = !requested->releases;
+    struct file_lock *lock = sets ? tree_allocate(tree, sizeof(*lock)) : NULL, *spare = NULL;
+    unsigned room = FILE_LOCKS_MAX;
 
-    if (error)
+    for (const struct file_lock *other = inode->locks; other; other = other->next, room--)
+        lock_work_step();
+    if (room > (sets ? 1U : 0U))
+        spare = tree_allocate(tree, sizeof(*spare));
+    int error = (lock && room) || !sets ? range_remove(tree, inode, requested, &spare) : -ENOLCK;
+    if (spare)
+        tree_free(tree, spare, sizeof(*spare));
+    if (lock && error)
+        tree_free(tree, lock, sizeof(*lock));
+    if (!lock || error)
         return error;
-    lock = requested->releases ? NULL : tree_allocate(tree, sizeof(*lock));
-    if (!lock && !requested->releases) {
-        if (spare)
-            tree_free(tree, spare, sizeof(*spare));
-        return -ENOLCK;
-    }
-    range_remove(tree, inode, requested, spare);
-    if (!lock)
-        return 0;
     *lock = *requested;
     neighbours_merge(tree, inode, lock);
     lock->next = inode->locks;
@@ -129,9 +114,9 @@ int file_lock_set(struct tree *tree, struct inode *inode, const struct file_lock
 
 void file_locks_release(struct tree *tree, struct inode *inode, const void *owner)
 {
-    struct file_lock all = { .owner = owner, .end = UINT64_MAX };
+    struct file_lock all = { .owner = owner, .end = UINT64_MAX }, *none = NULL;
 
-    range_remove(tree, inode, &all, NULL);
+    range_remove(tree, inode, &all, &none); /* nothing extends beyond it */
     all.whole_file = true;
-    range_remove(tree, inode, &all, NULL);
+    range_remove(tree, inode, &all, &none);
 }

@@ -51,8 +51,9 @@ static unsigned units_of(const struct unit *event)
     return 1 + event->bytes / (unsigned)sizeof(*event);
 }
 
-/* ---- Putting. With the lock ---- */
+/* ---- Putting ---- */
 
+/* Returns whether an event equals the newest. The caller holds the lock. */
 static bool is_newest(struct inotify *queue, const struct unit *event)
 {
     bool same = queue->newest >= queue->head && queue->newest < queue->tail;
@@ -62,26 +63,23 @@ static bool is_newest(struct inotify *queue, const struct unit *event)
     return same;
 }
 
-static void put(struct inotify *queue, const struct unit *event)
-{
-    queue->file->changes++;
-    queue->newest = queue->tail;
-    for (unsigned i = 0; i < units_of(event); i++)
-        *unit_at(queue, queue->tail++) = event[i];
-    lock_work_add(units_of(event) * sizeof(*event));
-}
-
-/* Returns whether the event was put. */
-static bool put_if_new(struct inotify *queue, const struct unit *event)
+/* Puts an event into the ring. Returns whether it was put. */
+static bool put(struct inotify *queue, const struct unit *event)
 {
     const struct unit overflow = { .watch = -1, .what = TREE_OVERFLOW };
 
+    SPIN_GUARD(&queue->lock);
     bool fits = queue->tail - queue->head + units_of(event) < QUEUE_UNITS; /* one is left for `overflow` */
 
     if ((!fits && queue->overflown) || is_newest(queue, event))
         return false;
     queue->overflown |= !fits;
-    put(queue, fits ? event : &overflow);
+    event = fits ? event : &overflow;
+    queue->file->changes++;
+    queue->newest = queue->tail;
+    for (unsigned i = 0; i < units_of(event); i++)
+        *unit_at(queue, queue->tail++) = event[i];
+    lock_work_add(units_of(event) * sizeof(*event));
     return true;
 }
 
@@ -97,10 +95,7 @@ static void watch_notify(const struct watch *watch, const struct tree_event *hap
         event->bytes = (happened->name_bytes + (unsigned)sizeof(*event)) & ~((unsigned)sizeof(*event) - 1);
         memcpy(event + 1, happened->name, happened->name_bytes);
     }
-    spin_lock(&queue->lock);
-    bool is_new = put_if_new(queue, event);
-    spin_unlock(&queue->lock);
-    if (is_new)
+    if (put(queue, event))
         event_notify(queue->file->process, event_of(queue->file));
 }
 
@@ -155,15 +150,16 @@ static const struct file_operations inotify_operations = { .read = file_read_rec
 long inotify_create(unsigned flags)
 {
     struct process *process = arch_process();
-    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(sizeof(struct inotify)), ARCH_PAGE);
-    FILE_REFERENCE file = NULL;
-    int error = memory == PAGE_POOL_NONE ? -ENOMEM : file_make(&inotify_operations, O_RDONLY | flags, &file);
+    FILE_REFERENCE file;
+    int error = file_make(NULL, O_RDONLY | flags, &file);
 
-    if (error && memory != PAGE_POOL_NONE)
-        page_pool_free(process->vm.pages, memory, page_up(sizeof(struct inotify)));
     if (error)
         return error;
+    uint64_t memory = page_pool_allocate(process->vm.pages, page_up(sizeof(struct inotify)), ARCH_PAGE);
+    if (memory == PAGE_POOL_NONE)
+        return -ENOMEM;
     struct inotify *queue = file->object = arch_physical(memory);
+    file->operations = &inotify_operations;
     memset(queue, 0, offsetof(struct inotify, units));
     queue->file = file;
     process->tree->watch_notify = watch_notify;

@@ -10,7 +10,6 @@
 #include "fs/user_vector.h"
 #include "lib/errno.h"
 #include "mm/page.h"
-#include "mm/user_bytes.h"
 #include "process/event.h"
 #include "process/process.h"
 
@@ -42,26 +41,14 @@ struct mount_call mount_call_of(const struct inode *inode)
     return (struct mount_call){ .mount = inode->mount, .directory = mount_file_of(inode), .path = "" };
 }
 
-/* Copies between the program and the kernel as far as the program's memory reaches; the vector advances by
- * what has been copied. */
-static uint64_t vector_copy(struct user_vector *vector, char *kernel, uint64_t bytes, bool to_program)
+/* Copies between the program and the kernel as far as the program's memory reaches. Returns the bytes;
+ * -EFAULT: none. */
+static int64_t vector_copy(struct user_vector *vector, char *kernel, uint64_t bytes, bool to_program)
 {
-    uint64_t done = 0;
+    const uint64_t left = vector->left;
+    int error = user_vector_copy(vector, kernel, bytes, to_program);
 
-    while (done < bytes && (vector->bytes > 0 || user_vector_next(vector) > 0)) {
-        uint64_t part = smaller(bytes - done, vector->bytes);
-        int64_t copied = to_program ? user_write_partial(vector->base, kernel + done, part)
-                                    : user_read_partial(kernel + done, vector->base, part);
-        if (copied < 0)
-            break;
-        done += (uint64_t)copied;
-        vector->base += (uint64_t)copied;
-        vector->bytes -= (uint64_t)copied;
-        vector->left -= (uint64_t)copied;
-        if ((uint64_t)copied < part)
-            break;
-    }
-    return done;
+    return vector->left == left ? error : (int64_t)(left - vector->left);
 }
 
 static int64_t piece_move(struct file *file, struct user_vector *vector, char *bounce, uint64_t bytes,
@@ -69,17 +56,13 @@ static int64_t piece_move(struct file *file, struct user_vector *vector, char *b
 {
     struct mount_file *opened = mount_file_of(file->inode);
     const struct mount_operations *operations = opened->mount->operations;
-    uint64_t copied;
+    int64_t moved =
+        write ? vector_copy(vector, bounce, bytes, false) : operations->read(opened, bounce, bytes, offset);
 
-    if (write) {
-        copied = vector_copy(vector, bounce, bytes, false);
-        return copied ? operations->write(opened, bounce, copied, offset) : -EFAULT;
-    }
-    int64_t got = operations->read(opened, bounce, bytes, offset);
-    if (got <= 0)
-        return got;
-    copied = vector_copy(vector, bounce, (uint64_t)got, true);
-    return copied ? (int64_t)copied : -EFAULT;
+    if (moved <= 0)
+        return moved;
+    return write ? operations->write(opened, bounce, (uint64_t)moved, offset)
+                 : vector_copy(vector, bounce, (uint64_t)moved, true);
 }
 
 static uint64_t mount_size(const struct file *file) /* or a negative error */

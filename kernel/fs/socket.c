@@ -36,21 +36,13 @@ bool socket_nonblocking(const struct file *file, unsigned flags)
     return (file->flags & O_NONBLOCK) || (flags & MSG_DONTWAIT);
 }
 
-static uint64_t deadline_after(const uint64_t *limit_ns)
+uint64_t socket_deadline(const struct file *file, bool sends)
 {
-    uint64_t limit = __atomic_load_n(limit_ns, __ATOMIC_RELAXED);
+    const struct socket *socket = socket_of(file);
+    uint64_t limit_ns =
+        __atomic_load_n(sends ? &socket->send_limit_ns : &socket->receive_limit_ns, __ATOMIC_RELAXED);
 
-    return limit ? time_add(clock_now_ns(), limit) : WAIT_FOREVER;
-}
-
-uint64_t socket_receive_deadline(const struct file *file)
-{
-    return deadline_after(&socket_of(file)->receive_limit_ns);
-}
-
-uint64_t socket_send_deadline(const struct file *file)
-{
-    return deadline_after(&socket_of(file)->send_limit_ns);
+    return limit_ns ? time_add(clock_now_ns(), limit_ns) : WAIT_FOREVER;
 }
 
 int64_t socket_interrupted(int64_t result, const uint64_t *limit_ns)

@@ -168,10 +168,9 @@ int64_t socket_interrupted(int64_t result, const uint64_t *limit_ns);
 /* Reads or writes: file_operations.move of all sockets. */
 int64_t socket_move(struct file *file, struct user_vector *vector, bool write);
 
-/* Returns whether a call must not wait; the next two, until when it may wait. */
+/* Returns whether a call must not wait; the next one, until when it may wait. */
 bool socket_nonblocking(const struct file *file, unsigned flags);
-uint64_t socket_receive_deadline(const struct file *file);
-uint64_t socket_send_deadline(const struct file *file);
+uint64_t socket_deadline(const struct file *file, bool sends);
 
 /* ---- Families: called by socket(2). They make `file`, unused, a socket; -EPROTONOSUPPORT, -ESOCKTNOSUPPORT,
  * -ENOMEM ---- */

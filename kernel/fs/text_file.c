@@ -10,13 +10,6 @@
 #include "process/process.h"
 #include "mm/user_bytes.h"
 
-static void text_set(struct file *file, uint64_t memory, uint64_t size, uint64_t capacity)
-{
-    file->text.bytes = arch_physical(memory);
-    file->text.size = size;
-    file->text.capacity = capacity;
-}
-
 void text_release(struct file *file)
 {
     if (file->text.capacity)
@@ -29,26 +22,29 @@ void text_release(struct file *file)
  * nothing can be added after that. */
 static bool text_reserve(struct file *file, uint64_t count)
 {
-    uint64_t capacity = file->text.capacity, size = file->text.size;
+    uint64_t capacity = file->text.capacity ? file->text.capacity : ARCH_PAGE, size = file->text.size;
 
-    if (!file->text.bytes)
-        return false;
     while (count > capacity - size)
         capacity *= 2;
-    if (capacity == file->text.capacity)
-        return true;
+    if (capacity == file->text.capacity || file->text.is_lost)
+        return !file->text.is_lost;
     uint64_t memory = page_pool_allocate(file->process->vm.pages, capacity, ARCH_PAGE);
-    bool available = memory != PAGE_POOL_NONE;
-    if (available)
+    file->text.is_lost = memory == PAGE_POOL_NONE;
+    if (!file->text.is_lost)
         memcpy(arch_physical(memory), file->text.bytes, size);
     text_release(file);
-    if (available)
-        text_set(file, memory, size, capacity);
-    return available;
+    if (file->text.is_lost)
+        return false;
+    file->text.bytes = arch_physical(memory);
+    file->text.size = size;
+    file->text.capacity = capacity;
+    return true;
 }
 
-void text_add_bytes(struct file *file, const void *bytes, uint64_t count)
+void text_add_bytes(void *context, const void *bytes, uint64_t count)
 {
+    struct file *file = context;
+
     if (!text_reserve(file, count))
         return;
     memcpy(file->text.bytes + file->text.size, bytes, count);
@@ -88,9 +84,7 @@ int64_t text_read(struct file *file, uint64_t buffer, uint64_t bytes, uint64_t o
 {
     if (offset >= file->text.size)
         return 0;
-    if (bytes > file->text.size - offset)
-        bytes = file->text.size - offset;
-    return user_write_partial(buffer, file->text.bytes + offset, bytes);
+    return user_write_partial(buffer, file->text.bytes + offset, smaller(bytes, file->text.size - offset));
 }
 
 uint64_t text_size(const struct file *file)
@@ -104,13 +98,8 @@ const struct file_operations text_operations = { .read = text_read,
 
 int text_bind(struct file *file, const struct file_operations *operations, void (*make)(struct file *file))
 {
-    uint64_t memory = page_pool_allocate(file->process->vm.pages, ARCH_PAGE, ARCH_PAGE);
-
-    if (memory == PAGE_POOL_NONE)
-        return -ENOMEM;
     file->operations = operations;
-    text_set(file, memory, 0, ARCH_PAGE);
     file->text.sink.add = sink_add;
     make(file);
-    return file->text.bytes ? 0 : -ENOMEM;
+    return file->text.is_lost ? -ENOMEM : 0;
 }

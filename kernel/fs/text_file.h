@@ -23,7 +23,7 @@ int text_bind(struct file *file, const struct file_operations *operations, void 
 /* Appends to the contents; called by `make`. Functions that describe something to a sink (format.h) are given
  * &file->text.sink. If memory runs out, the contents are lost, and text_bind fails. */
 __attribute__((format(printf, 2, 3))) void text_add(struct file *file, const char *format, ...);
-void text_add_bytes(struct file *file, const void *bytes, uint64_t count);
+void text_add_bytes(void *file, const void *bytes, uint64_t count);
 /* Appends the program's memory up to `end`; adds nothing if it cannot be read. */
 void text_add_user(struct file *file, uint64_t address, uint64_t end);
 

@@ -62,8 +62,6 @@ static int64_t timerfd_take(struct file *file, void *record, uint64_t bytes)
 {
     uint64_t left_ns, *count = record;
 
-    if (bytes < sizeof(*count))
-        return -EINVAL;
     SPIN_GUARD(&file->lock);
     const uint64_t interval_ns = file->timer.interval_ns;
     bool stepped = has_stepped(file);
@@ -74,7 +72,7 @@ static int64_t timerfd_take(struct file *file, void *record, uint64_t bytes)
     file->changes += *count > 0;
     if (stepped)
         return -ECANCELED;
-    return *count ? (int64_t)sizeof(*count) : -EAGAIN;
+    return *count ? (int64_t)bytes : -EAGAIN;
 }
 
 /* ---- As a file ---- */

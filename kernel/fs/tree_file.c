@@ -35,9 +35,8 @@ static int64_t tree_read(struct file *file, uint64_t buffer, uint64_t bytes, uin
 
     if (offset >= inode->bytes)
         return 0;
-    if (bytes > inode->bytes - offset)
-        bytes = inode->bytes - offset;
-    return user_write_partial(buffer, (const char *)inode->data + offset, bytes);
+    return user_write_partial(buffer, (const char *)inode->data + offset,
+                              smaller(bytes, inode->bytes - offset));
 }
 
 static uint64_t tree_size(const struct file *file)
@@ -54,11 +53,9 @@ static int64_t memory_write(struct file *file, uint64_t buffer, uint64_t bytes, 
 {
     if (bytes == 0)
         return 0;
-    if (offset + bytes > FILE_BYTES_MAX) {
-        if (offset >= FILE_BYTES_MAX)
-            return -EFBIG;
-        bytes = FILE_BYTES_MAX - offset;
-    }
+    if (offset >= FILE_BYTES_MAX)
+        return -EFBIG;
+    bytes = smaller(bytes, FILE_BYTES_MAX - offset);
     int64_t put = shared_memory_write(file->inode->memory, arch_process()->vm.pages, buffer, bytes, offset);
     if (put > 0)
         file_touch(file->inode);
@@ -87,8 +84,7 @@ int64_t file_append(struct file *file, struct user_vector *vector, uint64_t *off
     if (claimed < 0)
         return claimed;
     vector->left = (uint64_t)claimed;
-    if (vector->bytes > vector->left)
-        vector->bytes = vector->left;
+    vector->bytes = smaller(vector->bytes, vector->left);
     int64_t put = file_move(file, vector, *offset, true);
     shared_memory_claim_end(memory);
     return put;

@@ -34,17 +34,11 @@ int unix_name_check(const struct socket_address *address, struct socket_address 
     *name = *address;
     if (is_abstract(name))
         return 0;
-    uint32_t length = 0; /* a path ends with its NUL, which need not have been passed */
-    while (length < address->bytes - FAMILY_BYTES && name->local.path[length])
-        length++;
+    /* A path ends with its NUL, which need not have been passed. */
+    uint32_t length = (uint32_t)strnlen(name->local.path, address->bytes - FAMILY_BYTES);
     name->raw[FAMILY_BYTES + length] = 0;
     name->bytes = FAMILY_BYTES + length + 1;
     return 0;
-}
-
-static uint32_t path_bytes(const struct socket_address *name)
-{
-    return name->bytes - FAMILY_BYTES - 1;
 }
 
 /* Looks up a name, as path_begin: an abstract one in a directory that has no name itself. */
@@ -53,7 +47,7 @@ static int name_begin(struct path *path, const struct socket_address *name, enum
     const struct path_span span = { name->local.path, (const char *)name->raw + name->bytes };
 
     if (!is_abstract(name))
-        return path_begin_text(path, name->local.path, path_bytes(name), follow);
+        return path_begin_text(path, name->local.path, name->bytes - FAMILY_BYTES - 1, follow);
     *path = (struct path){ .tree = arch_process()->tree };
     path_lock(path, true);
     struct inode **names = &path->tree->abstract_names;

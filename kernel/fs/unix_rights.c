@@ -8,6 +8,7 @@
  */
 #include "fs/unix_rights.h"
 #include "arch.h"
+#include "fs/unix_socket.h"
 #include "lib/errno.h"
 #include "process/process.h"
 #include "smp/crosscall.h"
@@ -126,7 +127,7 @@ void rights_put_all(struct rights *first)
     }
 }
 
-/* Drops what was sent to a socket if all its references are in flight. */
+/* Drops what was sent to a socket of AF_UNIX if all its references are in flight. */
 static void rights_abandon(struct file *file)
 {
     unsigned references = __atomic_load_n(&file->references, __ATOMIC_ACQUIRE);
@@ -136,7 +137,8 @@ static void rights_abandon(struct file *file)
         !__atomic_compare_exchange_n(&file->references, &references, references + 1, false, __ATOMIC_ACQ_REL,
                                      __ATOMIC_RELAXED))
         return;
-    rights_put_all(unix_rights_take(file));
+    if (file_is_socket(file) && socket_of(file)->family == AF_UNIX && unix_of(file)->in)
+        rights_put_all(unix_rights_of(unix_of(file)->in));
     file_put(file);
 }
 

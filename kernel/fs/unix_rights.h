@@ -19,7 +19,7 @@
 struct rights {
     struct rights *next;
     struct process *sender;   /* the process whose memory it is */
-    uint64_t position, above; /* in the ring of a stream: the bytes that they were sent with */
+    uint64_t position, above; /* in the ring: the bytes that they were sent with; above, of a stream */
     unsigned count;
     struct file *files[RIGHTS_FILES_MAX]; /* each with a reference */
 };
@@ -42,8 +42,5 @@ void rights_put_all(struct rights *first); /* and those that follow it */
  * in flight themselves, in a circle perhaps. Called at the end of the process, after it has closed its
  * descriptors. */
 void unix_rights_abandon(struct process *process);
-
-/* Takes all rights that were sent to a socket, if the file is one of AF_UNIX. unix_transfer.c */
-struct rights *unix_rights_take(const struct file *file);
 
 #endif

@@ -219,7 +219,7 @@ static int end_queue(struct unix_socket *listener, struct unix_socket *end)
 static int listener_connect(struct file *file, struct unix_socket *listener)
 {
     struct unix_socket *client = unix_of(file);
-    uint64_t deadline_ns = socket_send_deadline(file);
+    uint64_t deadline_ns = socket_deadline(file, true);
     struct unix_ring *rings[2];
     int error;
 
@@ -321,7 +321,7 @@ static int accept_once(struct unix_socket *listener, struct unix_socket **out)
 static int unix_accept(struct file *file, struct file *accepted, struct socket_address *peer)
 {
     struct unix_socket *listener = unix_of(file), *end;
-    uint64_t deadline_ns = socket_receive_deadline(file);
+    uint64_t deadline_ns = socket_deadline(file, false);
     int error;
 
     if (listener->socket.type == SOCK_DGRAM)

@@ -36,7 +36,7 @@ struct unix_ring {
     uint64_t unread;                     /* bytes of programs in messages, without headers */
     unsigned readers, writers;           /* of a pipe: open files that can read, or write */
     uint32_t readers_ever, writers_ever; /* how many there have been */
-    struct rights *rights, *rights_last; /* rights sent on a stream and not received, by position */
+    struct rights *rights, **rights_end; /* rights that were sent and not received; where the next go */
     char bytes[RING_BYTES];
 };
 

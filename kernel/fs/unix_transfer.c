@@ -2,8 +2,7 @@
 /*
  * unix_transfer.c: sending and receiving on sockets of AF_UNIX; see unix_socket.h. The ring of a stream has
  * bytes; the others have messages, each after a header and the sender's name, padded so that no header wraps.
- * Open files that were sent with them are in a list of the ring (streams) or in a message's header. Runs in
- * system calls.
+ * Open files that were sent with them are in a list of the ring, by position. Runs in system calls.
  *
  * Source: man 7 unix, man 2 send, recv; where they are silent, what Linux does.
  */
@@ -22,8 +21,7 @@ enum message_state { MESSAGE_RESERVED, MESSAGE_READY, MESSAGE_VOID };
 struct message_header {
     uint32_t whole; /* bytes of the ring, with this header and what pads it */
     uint32_t state; /* one of enum message_state; the next fields are valid if it is MESSAGE_READY */
-    uint32_t bytes, name_bytes, sender, padding;
-    struct rights *rights;
+    uint32_t bytes, name_bytes, sender, padding[3];
 };
 
 _Static_assert(RING_BYTES % sizeof(struct message_header) == 0, "no header wraps");
@@ -44,6 +42,7 @@ struct unix_ring *unix_ring_create(unsigned type)
     ring->references = 1;
     ring->payer = process;
     ring->type = type;
+    ring->rights_end = &ring->rights;
     ring->sender = (uint32_t)process->pid;
     event_audience_add(&ring->audience, ring);
     return ring;
@@ -160,70 +159,50 @@ int32_t unix_unread(struct unix_ring *ring)
 
 /* ---- Rights ---- */
 
-/* Takes the rights that come with a stream's bytes up to `position`, or NULL. */
-static struct rights *rights_pop(struct unix_ring *ring, uint64_t position)
+/* Takes the first rights that were sent with bytes or messages below `above`, or NULL. */
+static struct rights *rights_pop(struct unix_ring *ring, uint64_t above)
 {
-    struct rights *rights = __atomic_load_n(&ring->rights, __ATOMIC_ACQUIRE);
+    struct rights **link = &ring->rights, *rights;
 
-    if (!rights || rights->position >= position)
+    if (!__atomic_load_n(link, __ATOMIC_ACQUIRE))
         return NULL;
     SPIN_GUARD(&ring->lock);
-    rights = ring->rights; /* another thread may have taken them, if the receiver's end was closed */
-    if (!rights)
-        return NULL;
-    ring->rights = rights->next;
-    if (!ring->rights)
-        ring->rights_last = NULL;
+    for (; (rights = *link) && rights->position >= above; link = &rights->next)
+        lock_work_step();
+    if (rights)
+        *link = rights->next;
+    if (!*link)
+        ring->rights_end = link;
     return rights;
 }
 
-/* Appends rights before a stream's bytes up to `above` are shown. Returns false if the receiver has ended.
- * The caller holds send_lock. */
-static bool rights_append(struct unix_ring *ring, struct rights *rights, uint64_t above)
+/* Takes over the rights of what is sent from `position` up to `above`, before it is shown. -EPIPE if the
+ * receiver has ended. */
+static int rights_append(struct unix_ring *ring, struct rights **taken, uint64_t position, uint64_t above)
 {
+    struct rights *rights = taken ? *taken : NULL;
+
+    if (!rights)
+        return 0;
     rights->next = NULL;
-    rights->position = ring->head;
+    rights->position = position;
     rights->above = above;
     SPIN_GUARD(&ring->lock);
     if (ring->closed)
-        return false;
-    __atomic_store_n(ring->rights_last ? &ring->rights_last->next : &ring->rights, rights, __ATOMIC_RELEASE);
-    ring->rights_last = rights;
-    return true;
-}
-
-static struct rights *message_rights_of(struct unix_ring *ring)
-{
-    struct rights *all = NULL;
-
-    SPIN_GUARD_OWN(&ring->receive_lock);
-    for (uint64_t at = ring->tail, head = head_of(ring); at != head; at += header_at(ring, at)->whole) {
-        struct message_header *header = header_at(ring, at);
-
-        if (__atomic_load_n(&header->state, __ATOMIC_SEQ_CST) != MESSAGE_READY || !header->rights)
-            continue;
-        header->rights->next = all;
-        all = header->rights;
-        header->rights = NULL;
-    }
-    return all;
+        return -EPIPE;
+    __atomic_store_n(ring->rights_end, rights, __ATOMIC_RELEASE);
+    ring->rights_end = &rights->next;
+    *taken = NULL;
+    return 0;
 }
 
 struct rights *unix_rights_of(struct unix_ring *ring)
 {
-    if (ring->type != SOCK_STREAM)
-        return message_rights_of(ring);
     SPIN_GUARD(&ring->lock);
     struct rights *rights = ring->rights;
-    ring->rights = ring->rights_last = NULL;
+    ring->rights = NULL;
+    ring->rights_end = &ring->rights;
     return rights;
-}
-
-struct rights *unix_rights_take(const struct file *file)
-{
-    bool is_unix = file_is_socket(file) && socket_of(file)->family == AF_UNIX;
-
-    return is_unix && unix_of(file)->in ? unix_rights_of(unix_of(file)->in) : NULL;
 }
 
 /* ---- Once, without waiting: -EAGAIN ---- */
@@ -277,7 +256,7 @@ static int64_t message_receive(struct unix_ring *ring, struct socket_message *me
     message->answer_flags |= part < header->bytes ? MSG_TRUNC : 0;
     message->whole_bytes = header->bytes;
     if (!(message->flags & MSG_PEEK)) {
-        with->rights = header->rights;
+        with->rights = rights_pop(ring, ring->tail + header->whole);
         __atomic_fetch_sub(&ring->unread, header->bytes, __ATOMIC_RELAXED);
         tail_move(ring, header->whole);
     }
@@ -323,7 +302,7 @@ struct sent {
     uint64_t whole;                    /* for a stream: send at least this number of bytes, or none */
     const struct socket_address *name; /* the sender's */
     uint32_t sender;
-    struct rights **rights; /* taken if something is sent */
+    struct rights **rights; /* taken if something is sent; NULL: none */
 };
 
 /* Returns why nothing can be sent to this ring any longer; 0 if it can. */
@@ -346,9 +325,9 @@ static int64_t bytes_send(struct unix_ring *ring, struct user_vector *vector, co
     if (ring_copy(ring->bytes, ring->head, vector, part, false))
         return -EFAULT;
     ring->sender = with->sender;
-    if (*with->rights && !rights_append(ring, *with->rights, ring->head + part))
-        return -EPIPE;
-    *with->rights = NULL;
+    error = rights_append(ring, with->rights, ring->head, ring->head + part);
+    if (error)
+        return error;
     __atomic_store_n(&ring->head, ring->head + part, __ATOMIC_RELEASE);
     return (int64_t)part;
 }
@@ -380,19 +359,17 @@ static int64_t message_send(struct unix_ring *ring, struct user_vector *vector, 
     struct message_header *header = header_at(ring, position);
     name_copy(ring, position + unit, (uint8_t *)(uintptr_t)with->name->raw, name_bytes, false);
     error = ring_copy(ring->bytes, position + unit + name_bytes, vector, bytes, false);
+    if (!error)
+        error = rights_append(ring, with->rights, position, position + 1);
     if (!error) {
         header->bytes = (uint32_t)bytes;
         header->name_bytes = (uint32_t)name_bytes;
         header->sender = with->sender;
-        header->rights = *with->rights;
-        *with->rights = NULL;
         __atomic_fetch_add(&ring->unread, bytes, __ATOMIC_RELAXED);
     }
     __atomic_store_n(&header->state, error ? MESSAGE_VOID : MESSAGE_READY, __ATOMIC_SEQ_CST);
     if (error)
         unix_ring_notify(ring); /* later messages may have been committed */
-    if (__atomic_load_n(&ring->closed, __ATOMIC_SEQ_CST))
-        rights_put_all(unix_rights_of(ring)); /* the receiver may have ended without seeing these */
     return error ? error : (int64_t)bytes;
 }
 
@@ -434,12 +411,12 @@ int unix_error_take(struct unix_socket *socket)
 static int64_t receive_from(struct file *file, struct unix_ring *ring, struct socket_message *message,
                             bool all, struct received *with)
 {
-    uint64_t deadline_ns = file_is_socket(file) ? socket_receive_deadline(file) : WAIT_FOREVER;
+    uint64_t deadline_ns = file_is_socket(file) ? socket_deadline(file, false) : WAIT_FOREVER;
     int64_t done = 0, got;
 
     do {
         got = receive_once(ring, message, with);
-        if (got > 0 || (got == 0 && !with->is_end))
+        if (got >= 0 && !with->is_end)
             unix_ring_notify(ring);
         done += got > 0 ? got : 0;
         if (got >= 0 && (!all || with->is_end || with->rights || message->vector->left == 0))
@@ -555,7 +532,7 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_
                 return done;
         } else if (put == -EAGAIN) {
             if (!deadline_ns)
-                deadline_ns = file_is_socket(file) ? socket_send_deadline(file) : WAIT_FOREVER;
+                deadline_ns = file_is_socket(file) ? socket_deadline(file, true) : WAIT_FOREVER;
             put = unix_wait(file, message->flags, &ring->audience, ring, deadline_ns);
         }
     } while (put >= 0);
@@ -567,8 +544,7 @@ static int64_t send_to(struct file *file, struct unix_ring *ring, struct socket_
 int64_t unix_pipe_write(struct file *file, struct user_vector *vector, uint64_t atomic_bytes)
 {
     struct socket_message message = { .vector = vector };
-    struct rights *none = NULL;
-    const struct sent with = { .whole = vector->left <= atomic_bytes ? vector->left : 1, .rights = &none };
+    const struct sent with = { .whole = vector->left <= atomic_bytes ? vector->left : 1 };
 
     return send_to(file, file->object, &message, &with);
 }
@@ -578,11 +554,10 @@ int64_t unix_send(struct file *file, struct socket_message *message)
     struct unix_socket *socket = unix_of(file);
     struct socket_control *control = message->control;
     bool has_credentials = control && control->has_credentials;
-    struct rights *none = NULL;
     struct sent with = { .whole = 1,
                          .name = &socket->name,
                          .sender = has_credentials ? control->process : (uint32_t)arch_process()->pid,
-                         .rights = control ? &control->rights : &none };
+                         .rights = control ? &control->rights : NULL };
     struct unix_ring *ring;
 
     if (socket->sends_no_more)

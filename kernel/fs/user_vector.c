@@ -6,6 +6,8 @@
 #include "arch.h"
 #include "fs/linux_files.h"
 #include "lib/errno.h"
+#include "mm/page.h"
+#include "mm/user_bytes.h"
 
 int user_vector_read(struct user_vector *vector, uint64_t list, uint64_t count)
 {
@@ -22,8 +24,7 @@ int user_vector_read(struct user_vector *vector, uint64_t list, uint64_t count)
         if (part.bytes > ARCH_USER_LIMIT || part.base > ARCH_USER_LIMIT - part.bytes)
             return -EFAULT;
     }
-    if (vector->left > READ_WRITE_MAX)
-        vector->left = READ_WRITE_MAX;
+    vector->left = smaller(vector->left, READ_WRITE_MAX);
     return 0;
 }
 
@@ -45,16 +46,20 @@ int user_vector_next(struct user_vector *vector)
 int user_vector_copy(struct user_vector *vector, void *kernel, uint64_t bytes, bool to_program)
 {
     for (char *at = kernel; bytes > 0;) {
-        uint64_t part = bytes < vector->bytes ? bytes : vector->bytes;
+        uint64_t part = smaller(bytes, vector->bytes);
+        bool fails = to_program ? user_write(vector->base, at, part) : user_read(at, vector->base, part);
 
-        if (to_program ? user_write(vector->base, at, part) : user_read(at, vector->base, part))
-            return -EFAULT;
+        if (fails) {
+            int64_t copied = to_program ? user_write_partial(vector->base, at, part)
+                                        : user_read_partial(at, vector->base, part);
+            part = copied > 0 ? (uint64_t)copied : 0;
+        }
         at += part;
         bytes -= part;
         vector->base += part;
         vector->bytes -= part;
         vector->left -= part;
-        if (bytes > 0 && user_vector_next(vector) <= 0)
+        if (fails || (bytes > 0 && user_vector_next(vector) <= 0))
             return -EFAULT;
     }
     return 0;

@@ -28,8 +28,8 @@ int user_vector_read(struct user_vector *vector, uint64_t list, uint64_t count);
 /* Makes the next part that is not empty the present one: 1, or 0 if there is none, or -EFAULT. */
 int user_vector_next(struct user_vector *vector);
 
-/* Copies to the program or from it, at most `left` bytes, and advances. After -EFAULT the cursor is
- * undefined. */
+/* Copies to the program or from it, at most `left` bytes, and advances by what was copied: after -EFAULT, up
+ * to where the program's memory ends. */
 int user_vector_copy(struct user_vector *vector, void *kernel, uint64_t bytes, bool to_program);
 
 #endif

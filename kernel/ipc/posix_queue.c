@@ -221,7 +221,7 @@ long posix_queue_unlink(uint64_t name_address)
     tree_lock_to_add(tree);
     error = name_find(tree, name, &found);
     if (!error)
-        error = tree_unlink(tree, &found, file_wall_clock_ns());
+        error = tree_remove(tree, &found, false, file_wall_clock_ns());
     spin_unlock(&tree->lock);
     return error;
 }

@@ -373,7 +373,7 @@ static int64_t datagram_copy(const struct datagram_socket *socket, struct datagr
 static int64_t datagram_receive(struct file *file, struct socket_message *message)
 {
     struct datagram_socket *socket = file->object;
-    uint64_t deadline_ns = socket_receive_deadline(file);
+    uint64_t deadline_ns = socket_deadline(file, false);
     struct datagram *datagram;
     int error;
 

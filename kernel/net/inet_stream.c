@@ -108,7 +108,7 @@ static int connect_outcome(struct stream *stream)
 static int connect_wait(struct file *file)
 {
     struct stream *stream = file->object;
-    uint64_t deadline_ns = socket_send_deadline(file);
+    uint64_t deadline_ns = socket_deadline(file, true);
     int error = 0;
 
     while (stream->state == STREAM_CONNECTING && !error)
@@ -167,7 +167,7 @@ static int stream_listen_call(struct file *file, int backlog)
 static int stream_accept_call(struct file *file, struct file *accepted, struct socket_address *peer)
 {
     struct stream *listener = file->object, *stream;
-    uint64_t deadline_ns = socket_receive_deadline(file);
+    uint64_t deadline_ns = socket_deadline(file, false);
     int error = 0;
 
     if (listener->state != STREAM_LISTENING)
@@ -194,7 +194,7 @@ static int64_t bytes_move(struct file *file, struct socket_message *message, boo
 {
     struct stream *stream = file->object;
     struct stream_bytes bytes = { .vector = message->vector };
-    uint64_t done = 0, deadline_ns = write ? socket_send_deadline(file) : socket_receive_deadline(file);
+    uint64_t done = 0, deadline_ns = socket_deadline(file, write);
     int64_t result;
 
     do {

@@ -210,8 +210,7 @@ long sys_unlinkat(uint64_t directory, uint64_t address, uint64_t flags)
         else if (!path.found.inode)
             result = -ENOENT;
         else
-            result = flags & AT_REMOVEDIR ? tree_rmdir(path.tree, &path.found, file_wall_clock_ns())
-                                          : tree_unlink(path.tree, &path.found, file_wall_clock_ns());
+            result = tree_remove(path.tree, &path.found, flags & AT_REMOVEDIR, file_wall_clock_ns());
     return path_end(&path, result);
 }
 

@@ -437,7 +437,7 @@ static long link_read(const struct tree *tree, const struct path_lookup *found, 
         memcpy(text, link->data, bytes);
         return (long)bytes;
     }
-    int64_t written = link->operations->read_link(tree, link, found->tid, text, TREE_PATH_MAX);
+    int64_t written = link->operations->read_link(tree, found->tid, text);
     return written < (int64_t)bytes ? written : (long)bytes;
 }
 

@@ -138,10 +138,8 @@ static void try_change(struct tree *tree, const char *path, const char *before)
         tree_link(tree, from.inode, &found, 1);
     else if (what == 5 && can_create(error, &found) && !from_error)
         tree_rename(tree, &from, &found, before[0] % 2, 1);
-    else if (what == 6 && !error)
-        tree_unlink(tree, &found, 1);
-    else if (what == 7 && !error)
-        tree_rmdir(tree, &found, 1);
+    else if ((what == 6 || what == 7) && !error)
+        tree_remove(tree, &found, what == 7, 1);
     else if (what == 8 && !error && !from_error)
         tree_exchange(tree, &from, &found, 1);
 }

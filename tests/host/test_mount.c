@@ -142,7 +142,7 @@ TEST(the_name_of_a_mount_point_is_the_tree_s_and_cannot_be_removed_or_renamed)
     begin();
     CHECK_EQUAL(find(tree.root, "/a/home", TREE_NAME), 0);
     CHECK(found.inode == home.point);
-    CHECK_EQUAL(tree_rmdir(&tree, &found, 1), -EBUSY);
+    CHECK_EQUAL(tree_remove(&tree, &found, true, 1), -EBUSY);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/a/other", TREE_NAME, &to), -ENOENT);
     CHECK_EQUAL(tree_rename(&tree, &found, &to, false, 1), -EBUSY);
     CHECK_EQUAL(find(tree.root, "/a/home/new", TREE_NAME), TREE_LEFT);

@@ -569,7 +569,7 @@ static void remove_one(unsigned slot, bool dir)
 
     if (tree_find(&tree, tree.root, path_of(slot), TREE_NAME, &found))
         return;
-    int error = dir ? tree_rmdir(&tree, &found, 1) : tree_unlink(&tree, &found, 1);
+    int error = tree_remove(&tree, &found, dir, 1);
     bool is_dir = model[slot].kind == A_DIRECTORY;
     CHECK_EQUAL(error, dir && !is_dir           ? -ENOTDIR
                        : !dir && is_dir         ? -EISDIR
@@ -645,7 +645,7 @@ static void numbered(unsigned number, bool make)
     if (make)
         CHECK_EQUAL(tree_create(&tree, &found, S_IFREG, NULL, 0, 1, &inode), 0);
     else
-        CHECK_EQUAL(tree_unlink(&tree, &found, 1), 0);
+        CHECK_EQUAL(tree_remove(&tree, &found, false, 1), 0);
 }
 
 /* Names come in their own order, the worst for a tree that does not balance itself. */
@@ -711,7 +711,7 @@ TEST(what_is_open_lives_on_without_a_name)
     CHECK_EQUAL(tree_create(&tree, &found, S_IFDIR | 0755, NULL, 0, 1, &inode), 0);
     inode_get(inode);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/x", TREE_NAME, &found), 0);
-    CHECK_EQUAL(tree_rmdir(&tree, &found, 1), 0);
+    CHECK_EQUAL(tree_remove(&tree, &found, true, 1), 0);
     CHECK_EQUAL(tree.inode_count, 2);
     CHECK_EQUAL(tree_find(&tree, inode, "inner", TREE_NAME, &found), -ENOENT);
     CHECK_EQUAL(tree_create(&tree, &found, S_IFDIR | 0755, NULL, 0, 1, &inode), -ENOENT);
@@ -731,12 +731,12 @@ TEST(what_is_read_only_stays)
     CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/new", TREE_NAME, &found), -ENOENT);
     CHECK_EQUAL(tree_create(&tree, &found, S_IFREG | 0644, NULL, 0, 1, &inode), -EROFS);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/bin/ftq", TREE_NAME, &other), 0);
-    CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
+    CHECK_EQUAL(tree_remove(&tree, &other, false, 1), -EROFS);
     CHECK_EQUAL(tree_rename(&tree, &other, &found, false, 1), -EROFS);
     CHECK_EQUAL(tree_link(&tree, other.inode, &found, 1), -EROFS);
     CHECK_EQUAL(tree_find(&tree, tree.root, "/lib/deep", TREE_NAME, &other), 0);
-    CHECK_EQUAL(tree_rmdir(&tree, &other, 1), -EROFS);
-    CHECK_EQUAL(tree_unlink(&tree, &other, 1), -EROFS);
+    CHECK_EQUAL(tree_remove(&tree, &other, true, 1), -EROFS);
+    CHECK_EQUAL(tree_remove(&tree, &other, false, 1), -EROFS);
 }
 
 /* Makes a file or directory at a path whose directory is writable. */

@@ -102,7 +102,7 @@ TEST(events_come_in_their_order)
     CHECK_EQUAL(tree_rename(&tree, &from, &to, false, 0), 0);
     expect("40:a 80:b 800 ");
     from = found("b");
-    CHECK_EQUAL(tree_unlink(&tree, &from, 0), 0);
+    CHECK_EQUAL(tree_remove(&tree, &from, false, 0), 0);
     expect("4 400 8000 200:b "); /* in Linux's order: what watches the file first */
     CHECK_EQUAL(sets[1].count, 0);
     made("d", S_IFDIR);
@@ -110,7 +110,7 @@ TEST(events_come_in_their_order)
     from = found("d");
     inode_get(from.inode);
     watched(1, from.inode, TREE_EVENTS | WATCH_ONCE);
-    CHECK_EQUAL(tree_rmdir(&tree, &from, 0), 0);
+    CHECK_EQUAL(tree_remove(&tree, &from, true, 0), 0);
     expect("40000200:d ");
     inode_put(&tree, from.inode); /* now it is freed */
     expect("400 8000 ");
@@ -188,7 +188,7 @@ static void random_change(void)
     case 3:
         if (!lookup.inode)
             return;
-        CHECK_EQUAL(tree_unlink(&tree, &lookup, 0), 0);
+        CHECK_EQUAL(tree_remove(&tree, &lookup, false, 0), 0);
         for (unsigned i = 0; i < OWNERS; i++)
             model[i][which] = 0;
         return;

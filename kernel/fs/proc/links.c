@@ -31,11 +31,10 @@ static int pid_follow(const struct inode *link, struct inode **target, uint32_t 
     return 0;
 }
 
-static int64_t pid_read_link(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
-                             size_t bytes)
+static int64_t pid_read_link(const struct tree *tree, uint32_t tid, char *text)
 {
-    (void)tree, (void)link, (void)tid; /* all that can be followed lead to the same directory */
-    return (int64_t)format_text(text, bytes, "self");
+    (void)tree, (void)tid; /* all that can be followed lead to the same directory */
+    return (int64_t)format_text(text, TREE_PATH_MAX, "self");
 }
 
 static const struct inode_operations pid_operations = { .follow = pid_follow, .read_link = pid_read_link };
@@ -70,38 +69,36 @@ static int descriptor_follow(const struct inode *link, struct inode **target, ui
     return *target ? 0 : -ENXIO;
 }
 
-static int64_t inode_name(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text,
-                          size_t bytes)
+static int64_t inode_name(const struct tree *tree, const struct inode *inode, uint32_t tid, char *text)
 {
-    int64_t length = inode_path(tree, inode, tid, text, bytes);
+    int64_t length = inode_path(tree, inode, tid, text, TREE_PATH_MAX);
 
     if (length == -ENOENT) /* it was removed, or never had a name */
-        return (int64_t)format_text(
-            text, bytes, inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)" : "/ (deleted)");
+        return (int64_t)format_text(text, TREE_PATH_MAX,
+                                    inode->filesystem == FILESYSTEM_UNNAMED ? "/memfd: (deleted)"
+                                                                            : "/ (deleted)");
     return length == -ERANGE ? -ENAMETOOLONG : length;
 }
 
-static int64_t descriptor_read_link(const struct tree *tree, const struct inode *link, uint32_t tid,
-                                    char *text, size_t bytes)
+static int64_t descriptor_read_link(const struct tree *tree, uint32_t tid, char *text)
 {
     struct file_table *table = arch_process()->files;
     const char *name = "anon_inode:[file]";
 
-    (void)link;
     SPIN_GUARD(&table->lock);
     const struct file *file = file_in_table(table, tid);
     if (!file)
         return -ENOENT;
     if (file->inode)
-        return inode_name(tree, file->inode, file->tid, text, bytes);
+        return inode_name(tree, file->inode, file->tid, text);
     if (file->operations->name)
         name = file->operations->name;
     else if (file->is_terminal)
         name = "/dev/tty";
     else if (mode_is(file->mode, S_IFIFO) || mode_is(file->mode, S_IFSOCK))
-        return (int64_t)format_text(text, bytes, "%s:[%lu]", mode_is(file->mode, S_IFIFO) ? "pipe" : "socket",
-                                    file->serial);
-    return (int64_t)format_text(text, bytes, "%s", name);
+        return (int64_t)format_text(text, TREE_PATH_MAX, "%s:[%lu]",
+                                    mode_is(file->mode, S_IFIFO) ? "pipe" : "socket", file->serial);
+    return (int64_t)format_text(text, TREE_PATH_MAX, "%s", name);
 }
 
 static const struct inode_operations descriptor_operations = { .follow = descriptor_follow,
@@ -139,11 +136,10 @@ static int thread_follow(const struct inode *link, struct inode **target, uint32
     return 0;
 }
 
-static int64_t thread_read_link(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
-                                size_t bytes)
+static int64_t thread_read_link(const struct tree *tree, uint32_t tid, char *text)
 {
-    (void)tree, (void)link, (void)tid;
-    return (int64_t)format_text(text, bytes, "%lu/task/%u", arch_process()->pid, arch_thread()->tid);
+    (void)tree, (void)tid;
+    return (int64_t)format_text(text, TREE_PATH_MAX, "%lu/task/%u", arch_process()->pid, arch_thread()->tid);
 }
 
 static const struct inode_operations thread_operations = { .follow = thread_follow,
@@ -161,13 +157,12 @@ static int directory_follow(const struct inode *link, struct inode **target, uin
     return 0;
 }
 
-static int64_t directory_read_link(const struct tree *tree, const struct inode *link, uint32_t tid,
-                                   char *text, size_t bytes)
+static int64_t directory_read_link(const struct tree *tree, uint32_t tid, char *text)
 {
     const struct process *process = arch_process();
 
-    (void)link, (void)tid;
-    return inode_name(tree, process->directory, process->directory_tid, text, bytes);
+    (void)tid;
+    return inode_name(tree, process->directory, process->directory_tid, text);
 }
 
 static const struct inode_operations directory_operations = { .follow = directory_follow,

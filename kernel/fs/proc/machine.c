@@ -12,7 +12,6 @@
 #include "arch.h"
 #include "arch/linux_abi.h"
 #include "fs/nodes.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "process/process.h"
 
@@ -22,8 +21,6 @@
 /* Without a table of distances Linux says this of each two nodes, too. */
 #define DISTANCE_LOCAL  10
 #define DISTANCE_REMOTE 20
-
-#define CACHES_MAX 8 /* of a CPU */
 
 static uint64_t nodes; /* nodes_known() */
 
@@ -252,19 +249,16 @@ static const struct proc_file machine_files[] = {
     { .path = NULL },
 };
 
-static bool caches_add(struct tree *tree, struct inode *cpu, struct message *why)
+static bool caches_add(struct tree *tree, struct message *why)
 {
-    static const struct proc_file none = { .path = NULL };
-    struct inode *all = proc_directory_add(tree, cpu, "cache", &none, why);
+    static const char *const paths[] = { "cache/index0", "cache/index1", "cache/index2", "cache/index3",
+                                         "cache/index4", "cache/index5", "cache/index6", "cache/index7" };
     struct cpu_cache cache;
-    char name[8];
 
-    for (unsigned index = 0; all && index < CACHES_MAX && arch_cpu_cache(0, index, &cache); index++) {
-        format_text(name, sizeof(name), "index%u", index);
-        if (!proc_directory_add(tree, all, name, cache.sets ? cache_files : cache_files + 2, why))
+    for (unsigned i = 0; i < sizeof(paths) / sizeof(paths[0]) && arch_cpu_cache(0, i, &cache); i++)
+        if (!proc_directory_add(tree, cpus.inode, paths[i], cache.sets ? cache_files : cache_files + 2, why))
             return false;
-    }
-    return all;
+    return true;
 }
 
 bool proc_machine_add(struct tree *tree, struct message *why)
@@ -272,6 +266,6 @@ bool proc_machine_add(struct tree *tree, struct message *why)
     nodes = nodes_known();
     return proc_files_add(tree, tree->root, machine_files, why) &&
            numbered_add(tree, CPU, 0755, &cpus, why) && numbered_add(tree, NODE, 0755, &domains, why) &&
-           proc_directory_add(tree, cpus.inode, "topology", topology_files, why) &&
-           caches_add(tree, cpus.inode, why) && proc_files_add(tree, domains.inode, node_files, why);
+           proc_directory_add(tree, cpus.inode, "topology", topology_files, why) && caches_add(tree, why) &&
+           proc_files_add(tree, domains.inode, node_files, why);
 }

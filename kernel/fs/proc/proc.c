@@ -336,24 +336,12 @@ bool proc_files_add(struct tree *tree, struct inode *directory, const struct pro
     return directory;
 }
 
-struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *name,
+struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *path,
                                  const struct proc_file *files_of, struct message *why)
 {
-    struct inode *directory = parent ? inode_create(tree, S_IFDIR | 0555) : NULL;
+    struct inode *directory = tree_add_below(tree, parent, path, S_IFDIR | 0755, NULL, 0, why);
 
-    if (!parent)
-        return NULL;
-    if (directory && tree_entry_add(tree, parent, directory, name, (uint32_t)strlen(name), true))
-        return proc_files_add(tree, directory, files_of, why) ? directory : NULL;
-    message_set(why, -ENOMEM, "file tree: no memory for \"%s\" in /sys", name);
-    return NULL;
-}
-
-/* Adds a directory with the files of a table, at an absolute path. */
-static bool files_add_at(struct tree *tree, const char *path, const struct proc_file *table,
-                         struct message *why)
-{
-    return proc_files_add(tree, tree_add(tree, path, S_IFDIR | 0755, NULL, 0, why), table, why);
+    return proc_files_add(tree, directory, files_of, why) ? directory : NULL;
 }
 
 int proc_add(struct tree *tree, struct message *why)
@@ -365,9 +353,9 @@ int proc_add(struct tree *tree, struct message *why)
     return tree_mount(tree, "/proc", 0555, FILESYSTEM_PROC, why) &&
                    tree_mount(tree, "/sys", 0555, FILESYSTEM_SYS, why) &&
                    proc_files_add(tree, tree->root, files, why) && proc_machine_add(tree, why) &&
-                   files_add_at(tree, "/proc/self", proc_self_files, why) &&
-                   files_add_at(tree, "/proc/net", proc_socket_files, why) &&
-                   files_add_at(tree, "/proc/tacet", proc_tacet_files, why) &&
+                   proc_directory_add(tree, tree->root, "/proc/self", proc_self_files, why) &&
+                   proc_directory_add(tree, tree->root, "/proc/net", proc_socket_files, why) &&
+                   proc_directory_add(tree, tree->root, "/proc/tacet", proc_tacet_files, why) &&
                    tree_add(tree, "/proc/mounts", S_IFLNK | 0777, mounts, sizeof(mounts) - 1, why) &&
                    tree_add(tree, "/proc/self/root", S_IFLNK | 0777, "/", 1, why) && proc_links_add(tree, why)
                ? 0

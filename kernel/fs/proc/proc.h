@@ -66,9 +66,8 @@ struct numbered {
 struct inode *numbered_add(struct tree *tree, const char *path, uint32_t mode, struct numbered *kind,
                            struct message *why);
 
-/* Adds a directory, whose name is copied, with the files of a table. NULL with `why`; also if `parent` is
- * NULL. */
-struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *name,
+/* Adds a directory, whose path begins in another one, with the files of a table. NULL with `why`. */
+struct inode *proc_directory_add(struct tree *tree, struct inode *parent, const char *path,
                                  const struct proc_file *files, struct message *why);
 
 /* Converts a time to Linux's unit for user space, hundredths of a second. */

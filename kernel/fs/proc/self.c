@@ -63,25 +63,14 @@ static void area_text(struct file *file, const struct vm_area *area, const struc
  * full. All of it is locked, and dirty: there is no storage. */
 static void backed_text(struct file *file, uint64_t backed, uint64_t shared)
 {
-    const struct {
-        const char *name;
-        uint64_t bytes;
-    } lines[] = {
-        { "Rss:", backed },
-        { "Pss:", backed },
-        { "Shared_Clean:", 0 },
-        { "Shared_Dirty:", shared },
-        { "Private_Clean:", 0 },
-        { "Private_Dirty:", backed - shared },
-        { "Referenced:", backed },
-        { "Anonymous:", backed - shared },
-        { "Swap:", 0 },
-        { "SwapPss:", 0 },
-        { "Locked:", backed },
-    };
+    const uint64_t all = backed / 1024, dirty = shared / 1024, own = (backed - shared) / 1024;
 
-    for (unsigned i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
-        text_add(file, "%-16s%8lu kB\n", lines[i].name, lines[i].bytes / 1024);
+    text_add(file,
+             "Rss:            %8lu kB\nPss:            %8lu kB\nShared_Clean:          0 kB\n"
+             "Shared_Dirty:   %8lu kB\nPrivate_Clean:         0 kB\nPrivate_Dirty:  %8lu kB\n"
+             "Referenced:     %8lu kB\nAnonymous:      %8lu kB\nSwap:                  0 kB\n"
+             "SwapPss:               0 kB\nLocked:         %8lu kB\n",
+             all, all, dirty, own, all, own, all);
 }
 
 /* Writes how many pages of an area are in which node. */

@@ -120,15 +120,10 @@ static void described_text(struct file *file)
     kind->describe(&file->text.sink);
 }
 
-/* Appends a piece of the flight log, as a binary file. */
-static void klog_add(void *context, const void *bytes, uint64_t count)
-{
-    text_add_bytes(context, bytes, count);
-}
-
+/* Writes the flight log, as a binary file. */
 static void klog_text(struct file *file)
 {
-    klog_file_write(klog_add, file);
+    klog_file_write(text_add_bytes, file);
 }
 
 const struct proc_file proc_tacet_files[] = {

@@ -54,12 +54,16 @@ int tree_create(struct tree *tree, const struct path_lookup *found, uint32_t mod
     struct inode *inode = inode_create_writable(tree, mode, now_ns);
     if (!inode)
         return -ENOSPC;
-    error = inode_data_copy(tree, inode, target, bytes);
-    if (!error && !tree_entry_add(tree, found->directory, inode, found->name, found->name_bytes, true))
-        error = -ENOSPC;
-    if (error) {
+    void *copy = bytes ? tree_allocate(tree, bytes) : NULL;
+    if (copy) {
+        inode->data = memcpy(copy, target, bytes);
+        inode->bytes = bytes;
+        inode->data_copied = true;
+    }
+    if ((bytes && !copy) ||
+        !tree_entry_add(tree, found->directory, inode, found->name, found->name_bytes, true)) {
         inode_free(tree, inode);
-        return error;
+        return -ENOSPC;
     }
     touch(found->directory, now_ns);
     tree_notify_entry(tree, found, inode, TREE_CREATE, 0);
@@ -121,51 +125,33 @@ static void name_remove(struct tree *tree, struct directory_entry *entry, int64_
     inode_free_unused(tree, inode);
 }
 
-/* Removes a name that a lookup has found, and notifies watches, in Linux's order. */
-static void found_remove(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
-{
-    struct inode *inode = found->inode;
-    bool is_last = is_directory(inode) || inode->links == 1;
-
-    if (!is_directory(inode))
-        tree_notify_self(tree, inode, TREE_ATTRIBUTES);
-    if (is_last && inode->references == 0)
-        watches_end(tree, inode);
-    tree_notify_entry(tree, found, inode, TREE_DELETE, 0);
-    name_remove(tree, found->entry, now_ns);
-}
-
-int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
-{
-    if (found->last != TREE_LAST_NAME)
-        return -EISDIR;
-    if (is_directory(found->inode))
-        return found->directory->writable ? -EISDIR : -EROFS;
-    if (found->trailing_slash)
-        return -ENOTDIR;
-    if (!found->directory->writable)
-        return -EROFS;
-    found_remove(tree, found, now_ns);
-    return 0;
-}
-
-int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_ns)
+int tree_remove(struct tree *tree, const struct path_lookup *found, bool directory, int64_t now_ns)
 {
     static const int errors[] = {
         [TREE_LAST_DOT] = -EINVAL, [TREE_LAST_DOTDOT] = -ENOTEMPTY, [TREE_LAST_ROOT] = -EBUSY
     };
+    struct inode *inode = found->inode;
 
     if (found->last != TREE_LAST_NAME)
-        return errors[found->last];
-    if (!is_directory(found->inode))
+        return directory ? errors[found->last] : -EISDIR;
+    if (is_directory(inode) && !directory)
+        return found->directory->writable ? -EISDIR : -EROFS;
+    if (!is_directory(inode) && (directory || found->trailing_slash))
         return -ENOTDIR;
-    if (found->inode->mount)
+    if (inode->mount)
         return -EBUSY;
     if (!found->directory->writable)
-        return found->inode->writable ? -EBUSY : -EROFS; /* the root of a writable part: a mount point */
-    if (found->inode->entries)
+        return directory && inode->writable ? -EBUSY
+                                            : -EROFS; /* the root of a writable part: a mount point */
+    if (inode->entries)
         return -ENOTEMPTY;
-    found_remove(tree, found, now_ns);
+    /* Notifies watches in Linux's order. */
+    if (!directory)
+        tree_notify_self(tree, inode, TREE_ATTRIBUTES);
+    if ((directory || inode->links == 1) && inode->references == 0)
+        watches_end(tree, inode);
+    tree_notify_entry(tree, found, inode, TREE_DELETE, 0);
+    name_remove(tree, found->entry, now_ns);
     return 0;
 }
 
@@ -185,16 +171,6 @@ static int place_check(const struct tree *tree, const struct inode *inode, const
         inode = tree_parent(tree, inode);
     }
     return -ENAMETOOLONG;
-}
-
-/* Returns 0 if `inode` may replace what `to` names, else why not. */
-static int replace_check(const struct inode *inode, const struct path_lookup *to)
-{
-    if (is_directory(inode) && !is_directory(to->inode))
-        return -ENOTDIR;
-    if (!is_directory(inode) && is_directory(to->inode))
-        return -EISDIR;
-    return to->inode->entries ? -ENOTEMPTY : 0;
 }
 
 enum renaming { RENAME_REPLACE, RENAME_NO_REPLACE, RENAME_EXCHANGE };
@@ -231,7 +207,11 @@ static int rename_check(const struct tree *tree, const struct path_lookup *from,
         return -ENOENT;
     if (is_directory(inode) && !to->inode && to->directory->links >= TREE_LINKS_MAX)
         return -EMLINK;
-    return to->inode && to->inode != inode ? replace_check(inode, to) : 0;
+    if (!to->inode || to->inode == inode)
+        return 0;
+    if (is_directory(inode) != is_directory(to->inode))
+        return is_directory(inode) ? -ENOTDIR : -EISDIR;
+    return to->inode->entries ? -ENOTEMPTY : 0;
 }
 
 /* Notifies watches that the inode of one lookup moves to the name of the other. */

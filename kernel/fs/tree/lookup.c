@@ -112,44 +112,32 @@ static int link_enter(struct walk *walk, const struct inode *link, struct inode 
     return 0;
 }
 
-/* Appends a part of a path to `rest`, after a slash; returns the new length. */
-static size_t rest_append(char *rest, size_t length, struct path_span part)
-{
-    bool slash = length > 0 && part.at < part.end;
-
-    if (slash)
-        rest[length] = '/';
-    memmove(rest + length + slash, part.at, span_bytes(part));
-    return length + slash + span_bytes(part);
-}
-
-/* Leaves the tree with what has not been walked yet, the innermost link's target first. The path itself may
- * be in `rest`: it is moved to the end before the targets are written. */
+/* Leaves the tree with what has not been walked yet: each link's target before what comes after the link. The
+ * path itself may be in `rest`; it is the first that moves to the end there. */
 static int walk_leave(struct walk *walk, struct inode *inode, struct path_lookup *found)
 {
-    struct path_span path = walk->stack[0];
-    size_t bytes = span_bytes(path), length = 0, slashes = 0;
-
     if (!walk->rest)
         return -EXDEV;
-    for (unsigned i = walk->depth; i > 0; i--)
-        bytes += span_bytes(walk->stack[i]) + 1;
-    if (bytes >= TREE_PATH_MAX)
-        return -ENAMETOOLONG;
-    memmove(walk->rest + TREE_PATH_MAX - span_bytes(path), path.at, span_bytes(path));
-    path.at = walk->rest + TREE_PATH_MAX - span_bytes(path);
-    path.end = walk->rest + TREE_PATH_MAX;
-    for (unsigned i = walk->depth; i > 0; i--) {
+
+    char *const rest = walk->rest, *const end = rest + TREE_PATH_MAX - 1;
+    char *start = end, *first;
+    for (unsigned i = 0; i <= walk->depth; i++) {
+        size_t bytes = span_bytes(walk->stack[i]);
+
         lock_work_step();
-        length = rest_append(walk->rest, length, walk->stack[i]);
+        if (bytes >= (size_t)(start - rest))
+            return -ENAMETOOLONG;
+        if (bytes && start < end)
+            *--start = '/';
+        start -= bytes;
+        memmove(start, walk->stack[i].at, bytes);
     }
-    length = rest_append(walk->rest, length, path);
-    while (slashes < length && walk->rest[slashes] == '/')
-        slashes++;
-    memmove(walk->rest, walk->rest + slashes, length - slashes);
-    walk->rest[length - slashes] = '\0';
+    *end = '\0';
+    for (first = start; *first == '/'; first++)
+        ;
+    memmove(rest, first, (size_t)(end - first) + 1);
     *found =
-        (struct path_lookup){ .inode = inode, .followed = walk->followed, .trailing_slash = slashes > 0 };
+        (struct path_lookup){ .inode = inode, .followed = walk->followed, .trailing_slash = first > start };
     return TREE_LEFT;
 }
 
@@ -238,27 +226,24 @@ struct inode *tree_parent(const struct tree *tree, const struct inode *directory
 
 int64_t tree_path(const struct tree *tree, const struct inode *inode, char *buffer, size_t bytes)
 {
-    size_t length = inode == tree->root ? 1 : 0;
+    char *const end = buffer + bytes - 1;
+    char *start = end; /* of what has been written so far, from the end */
 
+    if (bytes < sizeof("/"))
+        return -ERANGE;
+    if (inode == tree->root)
+        *--start = '/';
     for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
         lock_work_step();
         if (!at->name)
             return -ENOENT;
-        length += 1 + at->name->name_bytes;
-        if (length >= bytes) /* no matter how deep it is */
+        if (at->name->name_bytes >= start - buffer) /* no matter how deep it is */
             return -ERANGE;
-    }
-    if (length >= bytes)
-        return -ERANGE;
-
-    size_t start = length; /* of what has been written so far, from the end */
-    buffer[0] = '/';
-    buffer[length] = '\0';
-    for (const struct inode *at = inode; at != tree->root; at = at->name->directory) {
-        lock_work_step();
         start -= at->name->name_bytes;
-        memcpy(buffer + start, at->name->name, at->name->name_bytes);
-        buffer[--start] = '/';
+        memcpy(start, at->name->name, at->name->name_bytes);
+        *--start = '/';
     }
-    return (int64_t)length;
+    *end = '\0';
+    memmove(buffer, start, (size_t)(end - start) + 1);
+    return end - start;
 }

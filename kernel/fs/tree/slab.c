@@ -6,7 +6,6 @@
  * length a program can choose; so it comes before the lock.
  */
 #include "debug/stop.h"
-#include "lib/errno.h"
 #include "lib/kstring.h"
 #include "fs/tree/tree.h"
 #include "arch/platform.h"
@@ -155,16 +154,4 @@ void inode_free(struct tree *tree, struct inode *inode)
         tree_free(tree, (void *)(uintptr_t)inode->data, inode->bytes);
     tree->inode_count--;
     tree_free(tree, inode, sizeof(*inode));
-}
-
-int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, uint64_t bytes)
-{
-    void *copy = bytes ? tree_allocate(tree, bytes) : NULL;
-
-    if (!copy)
-        return bytes ? -ENOSPC : 0;
-    inode->data = memcpy(copy, data, bytes);
-    inode->bytes = bytes;
-    inode->data_copied = true;
-    return 0;
 }

@@ -111,20 +111,13 @@ static void inode_set(struct inode *inode, uint32_t mode, const void *data, uint
     inode->bytes = mode_is(mode, S_IFLNK) && bytes > 0 ? strnlen(data, bytes) : bytes;
 }
 
-static int no_memory(const char *path, struct message *why)
-{
-    return message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
-}
-
-/* Makes or replaces the entry at `path`, with an inode that no other entry names; *out is NULL for the
- * root. */
+/* Makes or replaces what is at `path`: *out has no name but that. */
 static int entry_make(struct tree *tree, struct inode *parent, const char *path, uint32_t mode,
-                      struct directory_entry **out, struct message *why)
+                      struct inode **out, struct message *why)
 {
-    struct inode *inode;
+    struct directory_entry *entry = NULL;
     struct path_span name;
 
-    *out = NULL;
     if (!type_is_known(mode))
         return message_set(why, -EINVAL, "file tree: \"%.*s\" has the unknown file type 0%o", NAME_SHOWN,
                            path, mode & S_IFMT);
@@ -132,40 +125,35 @@ static int entry_make(struct tree *tree, struct inode *parent, const char *path,
     if (error)
         return error;
 
-    bool is_root = name.at == name.end;
-    *out = is_root ? NULL : tree_entry_find(parent, name);
-    if (!*out && !is_root) {
-        inode = inode_add(tree, parent, name, mode);
-        *out = inode ? inode->name : NULL;
-        return inode ? 0 : no_memory(path, why);
+    *out = parent;
+    if (name.at < name.end) {
+        entry = tree_entry_find(parent, name);
+        *out = entry ? entry->inode : inode_add(tree, parent, name, mode);
     }
-    inode = is_root ? parent : (*out)->inode;
-    if (mode_is(inode->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
+    if (*out && mode_is((*out)->mode, S_IFDIR) != mode_is(mode, S_IFDIR))
         return message_set(why, -EINVAL,
                            "file tree: \"%.*s\" is there twice, as a directory and as something else",
                            NAME_SHOWN, path);
-    if (mode_is(mode, S_IFDIR))
-        return 0;
-    if (inode->links == 1) {
-        inode->number = ++tree->last_number;
-        return 0;
+    if (*out && entry && !mode_is(mode, S_IFDIR)) {
+        if ((*out)->links == 1) {
+            (*out)->number = ++tree->last_number;
+            (*out)->name = entry; /* another one, since replaced, may have been it */
+            return 0;
+        }
+        *out = inode_create(tree, mode); /* the old one keeps its other names */
+        if (*out)
+            tree_entry_redirect(entry, *out);
     }
-    inode = inode_create(tree, mode); /* the old one keeps its other names */
-    if (!inode)
-        return no_memory(path, why);
-    tree_entry_redirect(*out, inode);
-    return 0;
+    return *out ? 0 : message_set(why, -ENOMEM, "file tree: no memory for \"%.*s\"", NAME_SHOWN, path);
 }
 
 struct inode *tree_add_below(struct tree *tree, struct inode *directory, const char *path, uint32_t mode,
                              const void *data, uint64_t bytes, struct message *why)
 {
-    struct directory_entry *entry;
+    struct inode *inode;
 
-    if (entry_make(tree, directory, path, mode, &entry, why) != 0)
+    if (entry_make(tree, directory, path, mode, &inode, why) != 0)
         return NULL;
-
-    struct inode *inode = entry ? entry->inode : directory;
     inode_set(inode, mode, data, bytes);
     return inode;
 }
@@ -212,13 +200,11 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct a
 {
     uint64_t key = ((uint64_t)found->device << 32 | found->inode) + 1;
     bool linked = mode_is(found->mode, S_IFREG) && found->links > 1 && key;
-    struct directory_entry *entry;
-    int error = entry_make(tree, tree->root, found->name, found->mode, &entry, why);
+    struct inode *created;
+    int error = entry_make(tree, tree->root, found->name, found->mode, &created, why);
 
     if (error)
         return error;
-
-    struct inode *created = entry ? entry->inode : tree->root;
     if (created->link.key) /* an earlier file, whose only name so far is replaced */
         link_remove(links, created);
     struct inode *inode = linked ? link_find(links, created, key) : created;
@@ -226,7 +212,7 @@ static int add_entry(struct tree *tree, const struct cpio_entry *found, struct a
         inode_set(inode, found->mode, found->data, found->bytes);
     inode->modified_ns = inode->changed_ns = inode->accessed_ns = found->mtime_s * NS_PER_S;
     if (inode != created) {
-        tree_entry_redirect(entry, inode);
+        tree_entry_redirect(created->name, inode);
         inode_free(tree, created);
     }
     return 0;

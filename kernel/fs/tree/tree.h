@@ -51,10 +51,9 @@ struct inode_operations {
      * another error if it cannot be followed. *tid is the link's path_lookup.tid, and becomes the target's.
      * The caller holds the tree's lock. Takes no other lock than a descriptor table's. */
     int (*follow)(const struct inode *link, struct inode **target, uint32_t *tid);
-    /* Writes what readlink answers, if `follow` does not answer -ENOENT: the length, or an error. As
-     * above. */
-    int64_t (*read_link)(const struct tree *tree, const struct inode *link, uint32_t tid, char *text,
-                         size_t bytes);
+    /* Writes what readlink answers to TREE_PATH_MAX bytes, if `follow` does not answer -ENOENT: the length,
+     * or an error. As above. */
+    int64_t (*read_link)(const struct tree *tree, uint32_t tid, char *text);
     /* For a directory that has, besides its own entries, numbered ones: the calling process's threads and
      * descriptors, CPUs and the like. Returns the entry that stands for all of them, and sets *tid to which
      * of them `name` is; NULL if it is none. Does not check that there is such a thread: the search would be
@@ -220,9 +219,9 @@ struct inode *inode_create_writable(struct tree *tree, uint32_t mode, int64_t no
 /* Gives an inode one more name. Returns -EPERM for directories, -EXDEV between file systems. */
 int tree_link(struct tree *tree, struct inode *inode, const struct path_lookup *found, int64_t now_ns);
 
-/* Removes a name, as unlink and rmdir do. -EISDIR, -ENOTDIR, -ENOTEMPTY, -EBUSY, -EINVAL, -EROFS. */
-int tree_unlink(struct tree *tree, const struct path_lookup *found, int64_t now_ns);
-int tree_rmdir(struct tree *tree, const struct path_lookup *found, int64_t now_ns);
+/* Removes the name of a file, as unlink does, or of a directory, as rmdir. -EISDIR, -ENOTDIR, -ENOTEMPTY,
+ * -EBUSY, -EINVAL, -EROFS. */
+int tree_remove(struct tree *tree, const struct path_lookup *found, bool directory, int64_t now_ns);
 
 /* Renames a file. Both lookups with TREE_NAME; the name `to` may be missing. */
 int tree_rename(struct tree *tree, const struct path_lookup *from, const struct path_lookup *to,
@@ -325,8 +324,6 @@ void tree_free(struct tree *tree, void *memory, size_t bytes);
 /* Creates an inode, in no directory. Returns NULL if there is no memory. */
 struct inode *inode_create(struct tree *tree, uint32_t mode);
 void inode_free(struct tree *tree, struct inode *inode);
-/* Gives an inode a copy of `bytes` as its data. -ENOSPC. */
-int inode_data_copy(struct tree *tree, struct inode *inode, const void *data, uint64_t bytes);
 
 /* ---- Entries of a directory; directory.c ---- */
 
