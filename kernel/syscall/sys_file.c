@@ -128,7 +128,8 @@ long parts_transfer(uint64_t descriptor, uint64_t list, uint64_t count, const ui
     return error > 0 ? vector_move(file, &vector, offset, write) : error;
 }
 
-/* The two most frequent calls get code of their own, with all of the above inlined. */
+/* Moves one part at the file's offset. The two most frequent calls have this code for themselves, with all of
+ * the above inlined. */
 __attribute__((flatten, noinline)) static long transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes,
                                                         unsigned number)
 {
