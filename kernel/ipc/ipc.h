@@ -41,7 +41,7 @@ struct ipc_table {
 struct ipc_class {
     struct ipc_table *table;
     uint64_t bytes, element_bytes; /* of a new object: these, and these for each of its size */
-    uint64_t size_min, size_max;   /* of a new object's size */
+    uint64_t size_max;             /* of a new object; 0: it has no size, else it has at least 1 */
     unsigned stat_command;         /* SHM_STAT, SEM_STAT or MSG_STAT; the next are X_INFO and X_STAT_ANY */
     unsigned status_bytes;         /* of the kind's member of union linux_ipc_status */
     unsigned changed_at;           /* its offset of changed_s */

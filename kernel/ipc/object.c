@@ -148,7 +148,7 @@ long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_
 
     if (result != -EAGAIN)
         return result;
-    if (size < class->size_min)
+    if (class->size_max && !size)
         return -EINVAL;
     IPC_REFERENCE made = ipc_allocate(class, class->bytes + size * class->element_bytes);
     if (!made)

@@ -102,7 +102,6 @@ static struct ipc_table table;
 
 const struct ipc_class ipc_segments = { .table = &table,
                                         .bytes = sizeof(struct segment),
-                                        .size_min = 1,
                                         .size_max = UINT64_MAX - (1 << 24), /* as Linux's SHMMAX */
                                         .stat_command = SHM_STAT,
                                         .status_bytes = sizeof(struct linux_shmid_ds),
