@@ -91,9 +91,7 @@ static inline void ipc_reference_end(struct ipc_object *const *object)
 struct ipc_object *ipc_find(const struct ipc_class *class, uint64_t id);
 struct ipc_object *ipc_at(const struct ipc_class *class, unsigned slot);
 
-/* Takes the key from an object, so that it is found by its identifier alone. The second removes an object
- * that may be listed, marks it and notifies those that wait. */
-void ipc_key_end(struct ipc_object *object);
+/* Removes an object without a key, which may be listed; marks it and notifies those that wait. */
 void ipc_remove(struct ipc_object *object);
 
 /* Waits until another thread has called ipc_notify since the caller's last check of the object, which may be

@@ -55,7 +55,6 @@ static int segment_begin(struct ipc_object *object)
 
 static void segment_remove(struct ipc_object *object)
 {
-    ipc_key_end(object);
     spin_lock(&object->lock);
     struct shared_memory *memory =
         object->status.permissions.mode & SHM_DEST ? NULL : segment_of(object)->memory;
