@@ -13,7 +13,7 @@ enum { SHMAT = 21, SHMDT, SHMGET, SHMCTL };
 
 /* Carries out the call that the lower half of the number names. The upper half is a version; version 0 of
  * MSGRCV passes two arguments in memory. SHMAT writes the address to memory. */
-static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
+long ipc_call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
 {
     uint64_t words[2];
     long at;
@@ -53,11 +53,4 @@ static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t p
     default:
         return -ENOSYS;
     }
-}
-
-long sys_ipc(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
-{
-    if (SYSCALL_NUMBER_ipc < 0) /* this architecture has no such call, and no need of its code */
-        return -ENOSYS;
-    return restartable((unsigned)SYSCALL_NUMBER_ipc, call(number, a, b, c, pointer, e));
 }
