@@ -42,7 +42,7 @@ struct ipc_table {
 struct ipc_class {
     struct ipc_table *table;
     uint64_t bytes, element_bytes; /* of a new object: these, and these for each of its size */
-    uint64_t size_min, size_max;   /* of a new object's size */
+    uint64_t size_max;             /* of a new object; 0: it has no size, else it has at least 1 */
     unsigned stat_command;         /* SHM_STAT, SEM_STAT or MSG_STAT; the next are X_INFO and X_STAT_ANY */
     unsigned status_bytes;         /* of the kind's member of union linux_ipc_status */
     unsigned changed_at;           /* its offset of changed_s */
@@ -92,9 +92,7 @@ static inline void ipc_reference_end(struct ipc_object *const *object)
 struct ipc_object *ipc_find(const struct ipc_class *class, uint64_t id);
 struct ipc_object *ipc_at(const struct ipc_class *class, unsigned slot);
 
-/* Takes the key from an object, so that it is found by its identifier alone. The second removes an object
- * that may be listed, marks it and notifies those that wait. */
-void ipc_key_end(struct ipc_object *object);
+/* Removes an object without a key, which may be listed; marks it and notifies those that wait. */
 void ipc_remove(struct ipc_object *object);
 
 /* Waits until another thread has called ipc_notify since the caller's last check of the object, which may be

@@ -10,10 +10,8 @@
 #include "arch/linux_abi.h"
 
 #define IPC_PRIVATE 0
-#define IPC_CREAT   01000
-#define IPC_EXCL    02000
-#define IPC_NOWAIT  04000
 
+enum { IPC_CREAT = 01000, IPC_EXCL = 02000, IPC_NOWAIT = 04000 };
 enum { IPC_RMID, IPC_SET, IPC_STAT, IPC_INFO };
 #define IPC_64 0x100 /* C libraries on powerpc add it to each command of ipc(2) */
 
@@ -25,13 +23,9 @@ struct linux_ipc_perm {
 };
 
 /* Shared memory */
-#define SHM_EXEC   0100000
-#define SHM_RDONLY 010000
-#define SHM_RND    020000
-#define SHM_REMAP  040000
+enum { SHM_REMAP = 040000, SHM_RND = 020000, SHM_RDONLY = 010000, SHM_EXEC = 0100000 };
 
-#define SHM_DEST   01000 /* in the mode: removed, but attached */
-#define SHM_LOCKED 02000
+enum { SHM_DEST = 01000, SHM_LOCKED = 02000 }; /* in the mode: removed, but attached; SHM_LOCK */
 
 enum { SHM_LOCK = 11, SHM_UNLOCK, SHM_STAT };
 
@@ -59,9 +53,7 @@ struct linux_semid_ds {
 };
 
 /* Messages */
-#define MSG_NOERROR 010000
-#define MSG_EXCEPT  020000
-#define MSG_COPY    040000
+enum { MSG_NOERROR = 010000, MSG_EXCEPT = 020000, MSG_COPY = 040000 };
 
 enum { MSG_STAT = 11 };
 

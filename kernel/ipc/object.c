@@ -101,13 +101,6 @@ void ipc_notify(struct ipc_object *object)
 
 /* ---- Making, removing ---- */
 
-static struct ipc_object *key_find(const struct ipc_table *table, uint32_t key)
-{
-    struct ipc_object *object = key != IPC_PRIVATE ? avl_above(table->keys, key) : NULL;
-
-    return object && object->node.key == key ? object : NULL;
-}
-
 /* Gives a table its slots, unless it has them. -ENOMEM */
 static int slots_make(struct ipc_table *table)
 {
@@ -139,7 +132,9 @@ static long find_or_list(const struct ipc_class *class, uint32_t key, uint64_t s
     unsigned slot = 0;
 
     SPIN_GUARD(&table->lock);
-    const struct ipc_object *found = key_find(table, key);
+    const struct ipc_object *found = key != IPC_PRIVATE ? avl_above(table->keys, key) : NULL;
+    if (found && found->node.key != key)
+        found = NULL;
     if (found && (flags & IPC_CREAT) && (flags & IPC_EXCL))
         return -EEXIST;
     if (found)
@@ -171,7 +166,7 @@ long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_
 
     if (result != -EAGAIN)
         return result;
-    if (size < class->size_min)
+    if (class->size_max && !size)
         return -EINVAL;
     if (slots_make(class->table))
         return -ENOMEM;
@@ -193,39 +188,30 @@ long ipc_get(const struct ipc_class *class, uint32_t key, uint64_t size, uint32_
     return result;
 }
 
+/* Takes the key from an object, so that it is found by its identifier alone. */
 static void key_end(struct ipc_object *object)
 {
+    SPIN_GUARD(&object->class->table->lock);
     if (object->node.key != IPC_PRIVATE)
         avl_remove(&object->class->table->keys, &object->node, NULL);
     object->node.key = object->status.permissions.key = IPC_PRIVATE;
 }
 
-void ipc_key_end(struct ipc_object *object)
-{
-    SPIN_GUARD(&object->class->table->lock);
-    key_end(object);
-}
-
-/* Takes an object from its table. Returns whether it was there. */
-static bool object_unlist(struct ipc_object *object)
-{
-    struct ipc_table *table = object->class->table;
-
-    SPIN_GUARD(&table->lock);
-    unsigned slot = (unsigned)object->id % (1U << SLOT_BITS);
-    if (object->id < 0 || table->slots[slot] != object)
-        return false;
-    key_end(object);
-    table->slots[slot] = NULL;
-    table->sequence++;
-    table->count--;
-    table->size -= object->size;
-    return true;
-}
-
 void ipc_remove(struct ipc_object *object)
 {
-    if (!object_unlist(object))
+    struct ipc_table *table = object->class->table;
+    struct ipc_object **slot = &table->slots[(unsigned)object->id % IPC_OBJECTS_MAX];
+
+    spin_lock(&table->lock);
+    bool is_listed = *slot == object;
+    if (is_listed) {
+        *slot = NULL;
+        table->sequence++;
+        table->count--;
+        table->size -= object->size;
+    }
+    spin_unlock(&table->lock);
+    if (!is_listed)
         return;
     spin_lock(&object->lock);
     object->removed = true;
@@ -303,10 +289,12 @@ long ipc_control(const struct ipc_class *class, uint64_t id, uint64_t command, u
         return class->control ? class->control(object, what, number, argument) : -EINVAL;
 
     int error = 0;
-    if (what == IPC_RMID)
-        class->remove(object);
-    else
+    if (what == IPC_SET) {
         error = status_set(object, argument);
+    } else {
+        key_end(object);
+        class->remove(object);
+    }
     ipc_notify(object); /* a queue may have more room */
     return error;
 }

@@ -95,33 +95,30 @@ static struct message_queue *queue_opened(const struct file *file, unsigned refu
 
 /* ---- Names ---- */
 
-/* Reads a name, from which the C library has taken the first slash. -EACCES, -ENOENT, -ENAMETOOLONG. */
-static int name_read(uint64_t address, char **out)
+/* Reads a name, from which the C library has taken the first slash, and looks it up; takes the tree's lock.
+ * The caller calls path_end, also on errors: -EACCES, -ENAMETOOLONG, -ENOSPC; -ENOENT with
+ * path->found.directory if there is no such queue. */
+static int name_begin(struct path *path, uint64_t address)
 {
-    char *name = *out = path_buffer(0);
+    int error = path_read(path, (uint64_t)AT_FDCWD, address, 0);
 
-    if (!name)
-        return -ENOMEM;
-    int64_t length = user_read_string(name, address, TREE_PATH_MAX);
-    if (length <= 0)
-        return length ? (int)length : -ENOENT;
-    for (const char *c = name; *c; c++)
+    if (error)
+        return error;
+    for (const char *c = path->text; *c; c++)
         if (*c == '/')
             return -EACCES;
-    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 ? -EACCES : 0;
-}
-
-/* Looks up a name; the caller holds the tree's lock. -ENOENT, -ENOSPC. */
-static int name_find(struct tree *tree, const char *name, struct path_lookup *found)
-{
+    if (strcmp(path->text, ".") == 0 || strcmp(path->text, "..") == 0)
+        return -EACCES;
+    path_lock(path, true);
     if (!queues) {
-        queues = inode_create_writable(tree, S_IFDIR | 01777, file_wall_clock_ns());
+        queues = inode_create_writable(path->tree, S_IFDIR | 01777, file_wall_clock_ns());
         if (!queues)
             return -ENOSPC;
         queues->links = 2;
         queues->filesystem = FILESYSTEM_UNNAMED;
     }
-    return tree_find(tree, queues, name, TREE_NAME, found);
+    path->directory = queues;
+    return path_find(path, TREE_NAME);
 }
 
 /* Makes a queue; *out is NULL on errors. */
@@ -143,87 +140,75 @@ static int queue_make(const struct linux_mq_attr *given, struct message_queue **
     return 0;
 }
 
-/* Gives a new queue a name; takes it over. The caller holds the tree's lock. */
-static int queue_name(struct tree *tree, const struct path_lookup *found, uint32_t rights,
-                      struct message_queue *queue, struct inode **out)
+/* Gives a new queue the name that was looked up; takes it over. The caller holds the tree's lock. */
+static int queue_name(struct path *path, uint32_t rights, struct message_queue *queue)
 {
+    struct inode *inode;
+
     if (queue_count == QUEUES_MAX)
         return -ENOSPC;
-    int error = tree_create(tree, found, S_IFREG | rights, NULL, 0, file_wall_clock_ns(), out);
+    int error =
+        tree_create(path->tree, &path->found, S_IFREG | rights, NULL, 0, file_wall_clock_ns(), &inode);
     if (error)
         return error;
-    (*out)->data = queue;
-    (*out)->bytes = STATUS_BYTES;
-    (*out)->device = 1; /* not a file with bytes */
-    (*out)->operations = &inode_operations;
+    inode->data = queue;
+    inode->bytes = STATUS_BYTES;
+    inode->device = 1; /* not a file with bytes */
+    inode->operations = &inode_operations;
+    path->found.inode = inode;
     queue_count++;
     return 0;
 }
 
 /* Finds or creates a queue's inode, with a reference. */
-static int inode_open(const char *name, uint64_t flags, uint64_t mode, const struct linux_mq_attr *given,
-                      struct inode **out)
+static long inode_open(uint64_t name, uint64_t flags, uint64_t mode, const struct linux_mq_attr *given,
+                       struct inode **out)
 {
-    struct tree *tree = arch_process()->tree;
+    const uint32_t rights = (uint32_t)mode & 07777 & ~arch_process()->umask;
     struct message_queue *made = NULL;
-    struct path_lookup found;
     int make_error = flags & O_CREAT ? queue_make(given, &made) : -ENOENT;
+    struct path path;
+    int error = name_begin(&path, name);
 
-    tree_lock_to_add(tree);
-    int error = name_find(tree, name, &found);
-    *out = found.inode;
     if (!error && (flags & O_CREAT) && (flags & O_EXCL))
         error = -EEXIST;
-    else if (error == -ENOENT && !(error = make_error) &&
-             !(error = queue_name(tree, &found, (uint32_t)mode & 07777 & ~arch_process()->umask, made, out)))
+    else if (error == -ENOENT && path.found.directory && !(error = make_error) &&
+             !(error = queue_name(&path, rights, made)))
         made = NULL;
-    if (!error)
+    if (!error) {
+        *out = path.found.inode;
         inode_get(*out);
-    spin_unlock(&tree->lock);
+    }
+    path_end(&path, 0);
     if (made)
         ipc_put(&made->object);
     return error;
 }
 
-long posix_queue_open(uint64_t name_address, uint64_t flags, uint64_t mode, uint64_t attributes)
+long posix_queue_open(uint64_t name, uint64_t flags, uint64_t mode, uint64_t attributes)
 {
     struct linux_mq_attr given = { .messages_max = MESSAGES_MAX, .bytes_max = MESSAGE_BYTES_MAX };
     struct process *process = arch_process();
-    char *name;
 
     if (attributes && user_read(&given, attributes, sizeof(given)))
         return -EFAULT;
-    int error = name_read(name_address, &name);
-    if (error)
-        return error;
     FILE_REFERENCE file = file_allocate(process);
     if (!file)
         return -EMFILE;
-    struct inode *inode;
-    error = inode_open(name, flags, mode, &given, &inode);
+    long error = inode_open(name, flags, mode, &given, &file->inode);
     if (error)
         return error;
-    file->inode = inode;
     file->flags = (unsigned)flags & (O_ACCMODE | O_NONBLOCK);
     error = file_bind(file);
     return error ? error : file_install(process, file, 0, true);
 }
 
-long posix_queue_unlink(uint64_t name_address)
+long posix_queue_unlink(uint64_t name)
 {
-    struct tree *tree = arch_process()->tree;
-    struct path_lookup found;
-    char *name;
-    int error = name_read(name_address, &name);
+    struct path path;
+    int error = name_begin(&path, name);
 
-    if (error)
-        return error;
-    tree_lock_to_add(tree);
-    error = name_find(tree, name, &found);
-    if (!error)
-        error = tree_remove(tree, &found, false, file_wall_clock_ns());
-    spin_unlock(&tree->lock);
-    return error;
+    return path_end(&path, error ? error : tree_remove(path.tree, &path.found, false, file_wall_clock_ns()));
 }
 
 /* ---- Messages ---- */

@@ -55,7 +55,6 @@ static int segment_begin(struct ipc_object *object)
 
 static void segment_remove(struct ipc_object *object)
 {
-    ipc_key_end(object);
     spin_lock(&object->lock);
     struct shared_memory *memory =
         object->status.permissions.mode & SHM_DEST ? NULL : segment_of(object)->memory;
@@ -102,7 +101,6 @@ static struct ipc_table table;
 
 const struct ipc_class ipc_segments = { .table = &table,
                                         .bytes = sizeof(struct segment),
-                                        .size_min = 1,
                                         .size_max = UINT64_MAX - (1 << 24), /* as Linux's SHMMAX */
                                         .stat_command = SHM_STAT,
                                         .status_bytes = sizeof(struct linux_shmid_ds),

@@ -370,34 +370,6 @@ static long waiters_count(const struct semaphore_set *set, uint64_t number, bool
     return count;
 }
 
-static void value_set(struct semaphore_set *set, uint64_t number, uint16_t value)
-{
-    set->all[number] = (struct semaphore){ value, (uint32_t)arch_process()->pid };
-    ipc_change_record(&set->object);
-    LIST_EACH(undo, undo, &set->undos)
-        undo->adjustments[number] = 0;
-}
-
-static long one_control(struct semaphore_set *set, unsigned command, uint64_t number, uint16_t value)
-{
-    if (set->object.removed)
-        return -EIDRM;
-    switch (command) {
-    case GETVAL:
-        return set->all[number].value;
-    case GETPID:
-        return set->all[number].pid;
-    case GETNCNT:
-    case GETZCNT:
-        return waiters_count(set, number, command == GETZCNT);
-    case SETVAL:
-        value_set(set, number, value);
-        return 0;
-    default:
-        return -EINVAL;
-    }
-}
-
 static long set_control(struct ipc_object *object, unsigned command, uint64_t number, uint64_t argument)
 {
     struct semaphore_set *set = set_of(object);
@@ -408,8 +380,25 @@ static long set_control(struct ipc_object *object, unsigned command, uint64_t nu
         return -ERANGE;
     if ((uint32_t)number >= object->size)
         return -EINVAL;
+    number = (uint32_t)number;
+    long result = 0;
     spin_lock(&object->lock);
-    long result = one_control(set, command, (uint32_t)number, (uint16_t)argument);
+    if (object->removed) {
+        result = -EIDRM;
+    } else if (command == GETVAL) {
+        result = set->all[number].value;
+    } else if (command == GETPID) {
+        result = set->all[number].pid;
+    } else if (command == GETNCNT || command == GETZCNT) {
+        result = waiters_count(set, number, command == GETZCNT);
+    } else if (command == SETVAL) {
+        set->all[number] = (struct semaphore){ (uint16_t)argument, (uint32_t)arch_process()->pid };
+        ipc_change_record(object);
+        LIST_EACH(undo, undo, &set->undos)
+            undo->adjustments[number] = 0;
+    } else {
+        result = -EINVAL;
+    }
     set_release(set, command == SETVAL);
     return result;
 }
@@ -447,7 +436,6 @@ static struct ipc_table table;
 const struct ipc_class ipc_semaphores = { .table = &table,
                                           .bytes = sizeof(struct semaphore_set),
                                           .element_bytes = sizeof(struct semaphore),
-                                          .size_min = 1,
                                           .size_max = SET_MAX,
                                           .stat_command = SEM_STAT,
                                           .status_bytes = sizeof(struct linux_semid_ds),

@@ -99,10 +99,7 @@ struct linux_dirent { /* followed by the name, NUL-terminated, and padding to 8 
 /* Memory */
 enum { PROT_WRITE = 2, PROT_EXEC = 4, PROT_ALL = 7 /* with PROT_READ */, PROT_SEM = 8 };
 
-#define MAP_SHARED          0x01
-#define MAP_PRIVATE         0x02
-#define MAP_SHARED_VALIDATE 0x03
-#define MAP_TYPE            0x0f
+enum { MAP_SHARED = 1, MAP_PRIVATE, MAP_SHARED_VALIDATE, MAP_TYPE = 15 };
 #define MAP_FIXED           0x10
 #define MAP_ANONYMOUS       0x20
 #define MAP_STACK           0x20000
@@ -117,9 +114,7 @@ enum { MS_ASYNC = 1, MS_INVALIDATE = 2, MS_SYNC = 4 };
 
 #define MLOCK_ONFAULT 1U
 
-#define MEMBARRIER_QUERY                      0
-#define MEMBARRIER_PRIVATE_EXPEDITED          8
-#define MEMBARRIER_REGISTER_PRIVATE_EXPEDITED 16
+enum { MEMBARRIER_QUERY, MEMBARRIER_PRIVATE_EXPEDITED = 8, MEMBARRIER_REGISTER_PRIVATE_EXPEDITED = 16 };
 
 enum { MADV_DONTNEED = 4, MADV_FREE = 8, MADV_REMOVE = 9, MADV_DONTNEED_LOCKED = 24, MADV_LAST = 25 };
 

@@ -343,28 +343,23 @@ static int64_t epoll_scan(void *set, struct scan *scan)
     return count;
 }
 
-static long epoll_until(uint64_t descriptor, uint64_t buffer, uint64_t room, uint64_t deadline_ns)
-{
-    FILE_REFERENCE file = file_of(descriptor);
-
-    if (!file)
-        return -EBADF;
-    if (file->operations != &epoll_operations || (int32_t)room <= 0 ||
-        (uint32_t)room > INT32_MAX / sizeof(struct linux_epoll_event))
-        return -EINVAL;
-    struct epoll_wait wait = { file->object, buffer, (uint32_t)room };
-    return readiness_wait(epoll_scan, &wait, deadline_ns);
-}
-
 /* Waits; continues when interrupted. Words: the set's descriptor, where to write events, for how many there
  * is room, the deadline; the signal mask, or UINT64_MAX, which is none, for a wait without one. */
 static long epoll_resume(const uint64_t *words)
 {
-    bool masked = words[4] != UINT64_MAX;
+    FILE_REFERENCE file = file_of(words[0]);
+    const bool masked = words[4] != UINT64_MAX;
+    const int32_t room = (int32_t)words[2];
 
+    if (!file)
+        return -EBADF;
+    if (file->operations != &epoll_operations || room <= 0 ||
+        (uint32_t)room > INT32_MAX / sizeof(struct linux_epoll_event))
+        return -EINVAL;
     if (masked)
         signal_mask_swap(words[4]);
-    long result = epoll_until(words[0], words[1], words[2], words[3]);
+    struct epoll_wait wait = { file->object, words[1], (uint32_t)room };
+    long result = readiness_wait(epoll_scan, &wait, words[3]);
     if (result == -EINTR)
         return thread_interrupted_wait(epoll_resume, words);
     if (masked)

@@ -92,7 +92,9 @@ static int file_of_call(uint64_t descriptor, const uint64_t *offset, struct file
     return (*out)->operations->size ? 0 : -ESPIPE;
 }
 
-long part_transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes, const uint64_t *offset, bool write)
+/* Carries out the two most frequent calls, so it has all of the above inlined. */
+__attribute__((flatten)) long part_transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes,
+                                            const uint64_t *offset, bool write)
 {
     FILE_REFERENCE file;
     int error = file_of_call(descriptor, offset, &file);
@@ -126,24 +128,6 @@ long parts_transfer(uint64_t descriptor, uint64_t list, uint64_t count, const ui
     if (!error)
         error = user_vector_next(&vector);
     return error > 0 ? vector_move(file, &vector, offset, write) : error;
-}
-
-/* Carries out the two most frequent calls by code of their own, with all of the above inlined. */
-__attribute__((flatten, noinline)) static long transfer(uint64_t descriptor, uint64_t buffer, uint64_t bytes,
-                                                        unsigned number)
-{
-    return restartable(number,
-                       part_transfer(descriptor, buffer, bytes, NULL, number == SYSCALL_NUMBER_write));
-}
-
-long sys_read(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
-{
-    return transfer(descriptor, buffer, bytes, SYSCALL_NUMBER_read);
-}
-
-long sys_write(uint64_t descriptor, uint64_t buffer, uint64_t bytes)
-{
-    return transfer(descriptor, buffer, bytes, SYSCALL_NUMBER_write);
 }
 
 /* ---- Seeking ---- */

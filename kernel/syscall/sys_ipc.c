@@ -11,22 +11,12 @@ enum { SEMOP = 1, SEMGET, SEMCTL, SEMTIMEDOP };
 enum { MSGSND = 11, MSGRCV, MSGGET, MSGCTL };
 enum { SHMAT = 21, SHMDT, SHMGET, SHMCTL };
 
-/* Attaches a segment, and writes its address to the program. */
-static long attach(uint64_t id, uint64_t address, uint64_t flags, uint64_t to)
-{
-    long at = segment_attach(id, address, flags);
-    uint64_t place = (uint64_t)at;
-
-    if (at < 0)
-        return at;
-    return user_write(to, &place, sizeof(place)) ? -EFAULT : 0;
-}
-
 /* Carries out the call that the lower half of the number names. The upper half is a version; version 0 of
- * MSGRCV passes two arguments in memory. */
-static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
+ * MSGRCV passes two arguments in memory. SHMAT writes the address to memory. */
+long ipc_call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
 {
     uint64_t words[2];
+    long at;
 
     switch ((uint32_t)number & 0xffff) {
     case SEMOP:
@@ -52,7 +42,8 @@ static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t p
     case MSGCTL:
         return ipc_control(&ipc_messages, a, b, 0, pointer);
     case SHMAT:
-        return attach(a, pointer, b, c);
+        at = segment_attach(a, pointer, b);
+        return at < 0 ? at : user_write(c, &at, sizeof(at));
     case SHMDT:
         return segment_detach(pointer);
     case SHMGET:
@@ -62,11 +53,4 @@ static long call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t p
     default:
         return -ENOSYS;
     }
-}
-
-long sys_ipc(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e)
-{
-    if (SYSCALL_NUMBER_ipc < 0) /* this architecture has no such call, and no need of its code */
-        return -ENOSYS;
-    return restartable((unsigned)SYSCALL_NUMBER_ipc, call(number, a, b, c, pointer, e));
 }

@@ -24,62 +24,39 @@ struct linux_cmsghdr { /* followed by the data, padded to 8 bytes */
     int32_t level, type;
 };
 
-struct linux_pktinfo {
-    int32_t interface;
-    uint32_t local, destination;
-};
-
 /* ---- Ancillary data ---- */
-
-static int credentials_read(struct socket_control *control, uint64_t address, uint64_t bytes)
-{
-    uint32_t words[3]; /* process, user, group */
-
-    if (bytes != sizeof(words))
-        return -EINVAL;
-    if (user_read(words, address, sizeof(words)))
-        return -EFAULT;
-    control->has_credentials = true;
-    control->process = words[0];
-    if (!process_find(words[0]))
-        return -ESRCH;
-    return words[1] == process_credentials.uid && words[2] == process_credentials.gid ? 0 : -EPERM;
-}
-
-static int packet_info_read(struct socket_control *control, uint64_t address, uint64_t bytes)
-{
-    struct linux_pktinfo info;
-
-    if (bytes < sizeof(info))
-        return -EINVAL;
-    if (user_read(&info, address, sizeof(info)))
-        return -EFAULT;
-    control->has_packet_info = true;
-    control->interface = (uint32_t)info.interface;
-    control->local_address = info.local;
-    return 0;
-}
 
 static int control_item_read(struct socket_control *control, const struct linux_cmsghdr *header,
                              uint64_t address)
 {
     uint64_t bytes = header->bytes - sizeof(*header);
+    uint32_t words[3] = { 0 }; /* what an item holds, unless it is of SCM_RIGHTS */
 
     if (header->level == SOL_SOCKET && header->type == SCM_RIGHTS)
         return control->rights ? -EINVAL : rights_create(address, bytes / sizeof(int32_t), &control->rights);
-    if (header->level == SOL_SOCKET && header->type == SCM_CREDENTIALS)
-        return credentials_read(control, address, bytes);
-    if (header->level == SOL_IP && header->type == IP_PKTINFO)
-        return packet_info_read(control, address, bytes);
-    if (header->level == SOL_IP && header->type == IP_TTL && bytes >= sizeof(control->ttl)) {
+    if (user_read(words, address, smaller(bytes, sizeof(words))))
+        return -EFAULT;
+    if (header->level == SOL_SOCKET && header->type == SCM_CREDENTIALS && bytes == sizeof(words)) {
+        control->has_credentials = true;
+        control->process = words[0];
+        if (!process_find(words[0]))
+            return -ESRCH;
+        return words[1] == process_credentials.uid && words[2] == process_credentials.gid ? 0 : -EPERM;
+    }
+    if (header->level == SOL_IP && header->type == IP_PKTINFO && bytes >= sizeof(words)) {
+        control->has_packet_info = true;
+        control->interface = words[0];
+        control->local_address = words[1];
+    } else if (header->level == SOL_IP && header->type == IP_TTL && bytes >= sizeof(words[0])) {
         control->has_ttl = true;
-        return user_read(&control->ttl, address, sizeof(control->ttl));
-    }
-    if (header->level == SOL_IP && header->type == IP_TOS && bytes > 0) { /* a byte or a number */
+        control->ttl = words[0];
+    } else if (header->level == SOL_IP && header->type == IP_TOS && bytes > 0) { /* a byte or a number */
         control->has_tos = true;
-        return user_read(&control->tos, address, bytes < sizeof(control->tos) ? 1 : sizeof(control->tos));
+        control->tos = bytes < sizeof(words[0]) ? words[0] & 0xff : words[0];
+    } else {
+        return -EINVAL;
     }
-    return -EINVAL;
+    return 0;
 }
 
 static int control_read(struct socket_control *control, uint64_t address, uint64_t bytes)
@@ -174,10 +151,9 @@ static void control_write(struct control_room *room, const struct socket_control
     if (control->rights)
         rights_write(room, control->rights, close_on_exec);
     if (control->has_packet_info) {
-        struct linux_pktinfo info = { (int32_t)control->interface, control->local_address,
-                                      control->header_destination };
+        const uint32_t info[3] = { control->interface, control->local_address, control->header_destination };
 
-        control_item_write(room, SOL_IP, IP_PKTINFO, &info, sizeof(info));
+        control_item_write(room, SOL_IP, IP_PKTINFO, info, sizeof(info));
     }
     if (control->has_ttl)
         control_item_write(room, SOL_IP, IP_TTL, &control->ttl, sizeof(control->ttl));
@@ -195,19 +171,23 @@ static int64_t received(const struct socket_message *message, int64_t got)
     return whole ? (int64_t)message->whole_bytes : got;
 }
 
+/* Sends a message, to an address of the program's unless that is 0. */
+static int64_t send_to(struct file *file, struct socket_message *message, uint64_t name, uint64_t name_bytes)
+{
+    struct socket_address address;
+    int error = name ? socket_address_read(&address, name, name_bytes) : 0;
+
+    message->address = name ? &address : NULL;
+    return error ? error : socket_send(file, message);
+}
+
 int64_t part_send(struct file *file, uint64_t buffer, uint64_t bytes, uint32_t flags, uint64_t name,
                   uint64_t name_bytes)
 {
     struct user_vector vector = user_vector_of(buffer, bytes < READ_WRITE_MAX ? bytes : READ_WRITE_MAX);
     struct socket_message message = { .vector = &vector, .flags = flags };
-    struct socket_address address;
-    int error = 0;
 
-    if (name) {
-        error = socket_address_read(&address, name, name_bytes);
-        message.address = &address;
-    }
-    return error ? error : socket_send(file, &message);
+    return send_to(file, &message, name, name_bytes);
 }
 
 int64_t part_receive(struct file *file, uint64_t buffer, uint64_t bytes, uint32_t flags, uint64_t name,
@@ -242,20 +222,15 @@ int64_t message_send(struct file *file, uint64_t buffer, unsigned flags)
     struct linux_msghdr header;
     struct user_vector vector;
     struct socket_control control = { 0 };
-    struct socket_address address;
     struct socket_message message = { .vector = &vector, .flags = flags };
     int64_t result = message_read(buffer, &header, &vector);
 
-    if (!result && header.name) {
-        result = socket_address_read(&address, header.name, header.name_bytes);
-        message.address = &address;
-    }
     if (!result && header.control_bytes) {
         result = control_read(&control, header.control, header.control_bytes);
         message.control = &control;
     }
     if (!result)
-        result = socket_send(file, &message);
+        result = send_to(file, &message, header.name, header.name_bytes);
     rights_put(control.rights);
     return result;
 }

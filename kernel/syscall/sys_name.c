@@ -131,14 +131,6 @@ static long with_two(uint64_t directory, uint64_t address, enum tree_follow foll
     return to.tree ? path_end(&to, result) : result;
 }
 
-static long open_mount_link(const struct file *file, struct mount_call *to)
-{
-    if (!file->inode || file->inode->mount != to->mount)
-        return -EXDEV;
-    struct mount_call from = mount_call_of(file->inode);
-    return to->mount->operations->link(&from, true, to);
-}
-
 /* Gives an open file a name (AT_EMPTY_PATH). */
 static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t address)
 {
@@ -149,11 +141,15 @@ static long link_open_file(uint64_t descriptor, uint64_t directory, uint64_t add
         return -EBADF;
     long result = path_begin(&path, directory, address, TREE_NAME);
     while (path_leads(&path, &result))
-        if (result == TREE_LEFT)
-            result = open_mount_link(file, &path.call);
-        else
-            result =
-                file->inode ? tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns()) : -EXDEV;
+        if (!file->inode || (result == TREE_LEFT && file->inode->mount != path.call.mount)) {
+            result = -EXDEV;
+        } else if (result == TREE_LEFT) {
+            struct mount_call from = mount_call_of(file->inode);
+
+            result = path.call.mount->operations->link(&from, true, &path.call);
+        } else {
+            result = tree_link(path.tree, file->inode, &path.found, file_wall_clock_ns());
+        }
     return path_end(&path, result);
 }
 

@@ -53,13 +53,17 @@ static int nodes_write(uint64_t address, uint64_t count, uint64_t nodes)
     return bytes > sizeof(nodes) ? user_clear(address + sizeof(nodes), bytes - sizeof(nodes)) : 0;
 }
 
-/* Checks a policy, and completes it: its nodes become those of them that are allowed. */
-static int policy_check(uint32_t *policy, uint64_t *nodes)
+/* Reads the nodes of a policy, checks it and completes it: the nodes become those of them that are allowed.
+ */
+static int policy_read(uint64_t mask, uint64_t count, uint32_t *policy, uint64_t *nodes)
 {
+    int error = nodes_read(mask, count, nodes);
     const uint32_t flags = *policy & POLICY_FLAGS, both = NODES_STATIC | NODES_RELATIVE;
     const uint64_t allowed = nodes_allowed();
     uint32_t kind = *policy & ~POLICY_FLAGS;
 
+    if (error)
+        return error;
     if (kind >= POLICY_COUNT || (flags & both) == both || ((flags & ~both) && kind != POLICY_BIND))
         return -EINVAL;
     if (kind == POLICY_DEFAULT)
@@ -109,10 +113,8 @@ long sys_set_mempolicy(uint64_t policy, uint64_t mask, uint64_t count)
     struct thread *thread = arch_thread();
     uint32_t checked = (uint32_t)policy;
     uint64_t nodes;
-    int error = nodes_read(mask, count, &nodes);
+    int error = policy_read(mask, count, &checked, &nodes);
 
-    if (!error)
-        error = policy_check(&checked, &nodes);
     if (error || is_narrow(checked, nodes))
         return error ? error : -EINVAL; /* the next pages may come from all nodes of the slice */
     thread->memory_policy = checked;
@@ -165,15 +167,13 @@ long sys_mbind(uint64_t start, uint64_t bytes, uint64_t policy, uint64_t mask, u
 {
     uint32_t checked = (uint32_t)policy;
     uint64_t nodes;
-    int error = nodes_read(mask, count, &nodes);
+    int error = policy_read(mask, count, &checked, &nodes);
 
     flags = (uint32_t)flags;
     if (!error && (flags & ~7ULL))
         error = -EINVAL;
     if (!error && (flags & MOVE_ALL) && process_credentials.uid)
         error = -EPERM;
-    if (!error)
-        error = policy_check(&checked, &nodes);
     if (!error)
         error = range_check(start, &bytes);
     if (error || !nodes || !(flags & MOVE_STRICT || is_narrow(checked, nodes)))

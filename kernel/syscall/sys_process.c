@@ -79,16 +79,11 @@ long sys_getrandom(uint64_t buffer, uint64_t bytes, uint64_t flags)
 
 /* ---- Numbers ---- */
 
-long sys_getpid(void)
-{
-    return (long)arch_process()->pid;
-}
-
 /* Returns the group of a rank, or its session (getsid): both have its number. */
 long sys_getpgid(uint64_t pid)
 {
     if ((uint32_t)pid == 0)
-        return sys_getpid();
+        return (long)arch_process()->pid;
     return process_find((uint32_t)pid) ? (long)(uint32_t)pid : -ESRCH;
 }
 

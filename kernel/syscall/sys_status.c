@@ -15,11 +15,12 @@
 #define BLOCK_BYTES   4096
 #define NS_PER_SECOND 1000000000LL
 
-static struct mount_status inode_status(const struct inode *inode, uint32_t tid)
+/* Reads the status of an inode of the tree. The caller holds the tree's lock. */
+static void inode_status(const struct inode *inode, uint32_t tid, struct mount_status *status)
 {
     const struct shared_memory *memory = inode->memory;
 
-    return (struct mount_status){
+    *status = (struct mount_status){
         .filesystem = inode->filesystem,
         .device = device_number(mode_is(inode->mode, S_IFCHR) ? inode->device : 0),
         .number = inode_number(inode, tid),
@@ -37,27 +38,18 @@ static struct mount_status inode_status(const struct inode *inode, uint32_t tid)
     };
 }
 
-/* Reads the status of what is open on a mount. */
-static int mount_file_status(const struct inode *inode, struct mount_status *status)
+/* Reads the status of what is open, perhaps on a mount. */
+static int open_inode_status(const struct inode *inode, uint32_t tid, struct mount_status *status)
 {
+    if (!inode->mount) {
+        SPIN_GUARD(&arch_process()->tree->lock);
+        inode_status(inode, tid, status);
+        return 0;
+    }
     int error = inode->mount->operations->file_status(mount_file_of(inode), status);
 
     status->filesystem = inode->filesystem;
     return error;
-}
-
-static struct mount_status open_file_status(struct file *file)
-{
-    if (!file->inode)
-        return (struct mount_status){ .filesystem = FILESYSTEM_UNNAMED,
-                                      .device =
-                                          device_number(mode_is(file->mode, S_IFCHR) ? file->device : 0),
-                                      .number = file->device,
-                                      .links = 1,
-                                      .mode = file->mode,
-                                      .block_bytes = BLOCK_BYTES };
-    SPIN_GUARD(&file->process->tree->lock);
-    return inode_status(file->inode, file->tid);
 }
 
 /* ---- Finding the file ---- */
@@ -68,24 +60,27 @@ static int open_status(uint64_t descriptor, struct mount_status *status)
 
     if (!file)
         return -EBADF;
-    if (file->inode && file->inode->mount)
-        return mount_file_status(file->inode, status);
-    *status = open_file_status(file);
+    if (file->inode)
+        return open_inode_status(file->inode, file->tid, status);
+    *status = (struct mount_status){ .filesystem = FILESYSTEM_UNNAMED,
+                                     .device = device_number(mode_is(file->mode, S_IFCHR) ? file->device : 0),
+                                     .number = file->device,
+                                     .links = 1,
+                                     .mode = file->mode,
+                                     .block_bytes = BLOCK_BYTES };
     return 0;
 }
 
 static int directory_status(struct mount_status *status)
 {
     struct process *process = arch_process();
-    int error = 0;
 
     spin_lock(&process->tree->lock);
     struct inode *directory = process->directory;
-    *status = inode_status(directory, process->directory_tid);
+    uint32_t tid = process->directory_tid;
     inode_get(directory);
     spin_unlock(&process->tree->lock);
-    if (directory->mount)
-        error = mount_file_status(directory, status);
+    int error = open_inode_status(directory, tid, status);
     inode_drop(process->tree, directory);
     return error;
 }
@@ -111,7 +106,7 @@ static int status_at(uint64_t descriptor, uint64_t address, uint64_t flags, stru
             error = path.call.mount->operations->status(&path.call, follow, status);
             status->filesystem = FILESYSTEM_MOUNTS + path.call.mount->index;
         } else {
-            *status = inode_status(path.found.inode, path.found.tid);
+            inode_status(path.found.inode, path.found.tid, status);
         }
     error = path_end(&path, error);
     return error ? (int)error : path_thread_check(path.found.tid);
@@ -210,9 +205,9 @@ static bool is_read_only(unsigned filesystem)
            filesystem != FILESYSTEM_UNNAMED;
 }
 
-/* Returns the statistics of a file system of the tree. A writable file system's free space is that of the
+/* Reads the statistics of a file system of the tree. A writable file system's free space is that of the
  * caller's slice. */
-static struct mount_statistics tree_statistics(unsigned filesystem)
+static void tree_statistics(unsigned filesystem, struct mount_statistics *statistics)
 {
     static const uint32_t types[] = {
         [FILESYSTEM_ROOT] = STATFS_RAMFS,    [FILESYSTEM_TMP] = STATFS_TMPFS, [FILESYSTEM_SHM] = STATFS_TMPFS,
@@ -220,16 +215,15 @@ static struct mount_statistics tree_statistics(unsigned filesystem)
         [FILESYSTEM_SYS] = STATFS_SYS,
     };
     const struct page_pool *pages = arch_process()->vm.pages;
-    struct mount_statistics statistics = { .filesystem = filesystem,
-                                           .type = types[filesystem],
-                                           .block_bytes = BLOCK_BYTES,
-                                           .name_bytes = TREE_NAME_MAX };
 
-    if (!is_read_only(filesystem)) {
-        statistics.blocks = pages->total_bytes / BLOCK_BYTES;
-        statistics.blocks_free = statistics.blocks_available = page_pool_free_bytes(pages) / BLOCK_BYTES;
-    }
-    return statistics;
+    *statistics = (struct mount_statistics){ .filesystem = filesystem,
+                                             .type = types[filesystem],
+                                             .block_bytes = BLOCK_BYTES,
+                                             .name_bytes = TREE_NAME_MAX };
+    if (is_read_only(filesystem))
+        return;
+    statistics->blocks = pages->total_bytes / BLOCK_BYTES;
+    statistics->blocks_free = statistics->blocks_available = page_pool_free_bytes(pages) / BLOCK_BYTES;
 }
 
 static int mount_statistics(struct mount_call *call, struct mount_statistics *statistics)
@@ -269,7 +263,7 @@ long sys_statfs(uint64_t address, uint64_t buffer)
         if (result == TREE_LEFT)
             result = mount_statistics(&path.call, &statistics);
         else
-            statistics = tree_statistics(path.found.inode->filesystem);
+            tree_statistics(path.found.inode->filesystem, &statistics);
     result = path_end(&path, result);
     if (!result)
         result = path_thread_check(path.found.tid);
@@ -289,7 +283,7 @@ long sys_fstatfs(uint64_t descriptor, uint64_t buffer)
 
         error = mount_statistics(&call, &statistics);
     } else {
-        statistics = tree_statistics(file->inode ? file->inode->filesystem : FILESYSTEM_UNNAMED);
+        tree_statistics(file->inode ? file->inode->filesystem : FILESYSTEM_UNNAMED, &statistics);
     }
     return error ? error : statistics_write(buffer, &statistics);
 }

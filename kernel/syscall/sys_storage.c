@@ -55,13 +55,12 @@ long sys_ftruncate(uint64_t descriptor, uint64_t bytes)
     if ((int64_t)bytes < 0)
         return -EINVAL;
     int error = resizable_check(file);
-    if (!error && file->inode->mount)
-        error = size_check(NULL, bytes);
     if (error)
         return error;
-    if (file->inode->mount)
-        return file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
-    return inode_resize(file->inode, bytes);
+    if (!file->inode->mount)
+        return inode_resize(file->inode, bytes);
+    error = size_check(NULL, bytes);
+    return error ? error : file->inode->mount->operations->file_change(mount_file_of(file->inode), &change);
 }
 
 /* Takes a reference to an inode whose size can be set. The caller holds the tree's lock. */

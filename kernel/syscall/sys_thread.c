@@ -103,11 +103,6 @@ static int thread_state_read(uint64_t tid, struct thread_state *state)
     return 0;
 }
 
-long sys_gettid(void)
-{
-    return (long)arch_thread()->tid;
-}
-
 long sys_exit(uint64_t status)
 {
     thread_exit(status & 0xff);
@@ -187,7 +182,7 @@ long sys_sched_getaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     int error = thread_state_read(tid, &state);
     if (error)
         return error;
-    bytes = (uint32_t)bytes < affinity_bytes() ? (uint32_t)bytes : affinity_bytes();
+    bytes = smaller((uint32_t)bytes, affinity_bytes());
     return user_write(mask, state.affinity.words, bytes) ? -EFAULT : (long)bytes;
 }
 
@@ -196,7 +191,7 @@ long sys_sched_setaffinity(uint64_t tid, uint64_t bytes, uint64_t mask)
     struct process *process = arch_process();
     struct cpu_mask cpus = { .used = process->cpus.used };
 
-    bytes = (uint32_t)bytes < affinity_bytes() ? (uint32_t)bytes : affinity_bytes();
+    bytes = smaller((uint32_t)bytes, affinity_bytes());
     if (user_read(cpus.words, mask, bytes))
         return -EFAULT;
     cpus = cpu_mask_and(&cpus, &process->cpus);

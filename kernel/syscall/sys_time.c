@@ -126,18 +126,9 @@ long sys_settimeofday(uint64_t address)
 }
 
 /* Linux's numbers of adjtimex(2). */
-enum {
-    ADJUST_ONCE = 0x1,
-    ADJUST_READ = 0x2000,
-    ADJUST_OLD = 0x8000, /* adjtime's */
-    STATUS_UNSYNCHRONISED = 0x40,
-    TIME_OK = 0,
-    TIME_ERROR = 5,
-    CONSTANT = 2,
-    PRECISION_US = 1,
-    TICK_US = 10000,
-    ERROR_UNKNOWN_US = 16000000,
-};
+enum { ADJUST_ONCE = 0x1, ADJUST_READ = 0x2000, ADJUST_OLD = 0x8000 /* adjtime's */ };
+enum { STATUS_UNSYNCHRONISED = 0x40, TIME_OK = 0, TIME_ERROR = 5 };
+enum { CONSTANT = 2, PRECISION_US = 1, TICK_US = 10000, ERROR_UNKNOWN_US = 16000000 };
 #define TOLERANCE (500LL << 16)
 
 /* Describes the wall clock. A program may not change it, as one without privileges on Linux. */

@@ -22,11 +22,13 @@ static int timeval_to_ns(const struct linux_timeval *time, uint64_t *ns)
     return 0;
 }
 
-/* Converts a setting. Rounds up, so that a timer that still runs never seems to have no time left. */
-static struct linux_itimerval itimerval_of(const struct timer_setting *setting)
+/* Writes a setting. Rounds up, so that a timer that still runs never seems to have no time left. */
+static int itimerval_write(uint64_t buffer, const struct timer_setting *setting)
 {
-    return (struct linux_itimerval){ timeval_of(time_add(setting->interval_ns, 999)),
-                                     timeval_of(time_add(setting->left_ns, 999)) };
+    const struct linux_itimerval value = { timeval_of(time_add(setting->interval_ns, 999)),
+                                           timeval_of(time_add(setting->left_ns, 999)) };
+
+    return user_write(buffer, &value, sizeof(value));
 }
 
 long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
@@ -42,8 +44,7 @@ long sys_setitimer(uint64_t kind, uint64_t new_value, uint64_t old_value)
     if (timeval_to_ns(&value.value, &left_ns) || timeval_to_ns(&value.interval, &interval_ns))
         return -EINVAL;
     posix_timer_set(posix_timer_of_process((uint32_t)kind), left_ns, false, interval_ns, &old);
-    value = itimerval_of(&old);
-    return old_value ? user_write(old_value, &value, sizeof(value)) : 0;
+    return old_value ? itimerval_write(old_value, &old) : 0;
 }
 
 long sys_getitimer(uint64_t kind, uint64_t buffer)
@@ -52,8 +53,7 @@ long sys_getitimer(uint64_t kind, uint64_t buffer)
         return -EINVAL;
 
     struct timer_setting setting = posix_timer_get(posix_timer_of_process((uint32_t)kind));
-    struct linux_itimerval value = itimerval_of(&setting);
-    return user_write(buffer, &value, sizeof(value));
+    return itimerval_write(buffer, &setting);
 }
 
 long sys_alarm(uint64_t seconds)

@@ -77,8 +77,9 @@ static long file_call(uint64_t descriptor, uint64_t b, uint64_t c, uint64_t d, u
 #define CONST(name, x86_64, ppc64, value, reason)     ENTRY(call_##name, x86_64, ppc64)
 
 syscall_handler *const syscall_table[SYSCALL_SLOTS + 1] = {
-    [0 ... SYSCALL_SLOTS] = syscall_hole,
+    [0 ... SYSCALL_SLOTS - 1] = syscall_hole,
 #include "syscall/syscalls.def"
+    [SYSCALL_SLOTS] = syscall_hole, /* leaves the calls that this architecture lacks out of the kernel */
 };
 #pragma GCC diagnostic pop
 

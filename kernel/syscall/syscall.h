@@ -124,6 +124,9 @@ int ids_write(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
 int id_set(uint32_t id, uint64_t to);
 int ids_set(uint32_t id, uint64_t real, uint64_t effective, uint64_t saved);
 
+/* Carries out the call that the number of ipc(2) names. sys_ipc.c */
+long ipc_call(uint64_t number, uint64_t a, uint64_t b, uint64_t c, uint64_t pointer, uint64_t e);
+
 /* Makes the descriptor `to` refer to the file of another; carries out fcntl, ioctl. sys_descriptor.c */
 long duplicate_to(uint64_t from, uint64_t to, bool close_on_exec);
 long descriptor_control(uint64_t descriptor, uint32_t command, uint64_t argument);

@@ -52,9 +52,9 @@ BANDS = (
         "syscall/", "decode, check", SAND, 76,
         (
             Box(
-                LEFT, "`sys_write`",
-                ("`part_transfer`: may the file be", "written, is the range possible?"),
-                {CALLS: ["sys_write", "part_transfer", "file_of_call"]},
+                LEFT, "`part_transfer`",
+                ("may the file be written, is the", "range possible?"),
+                {CALLS: ["part_transfer", "file_of_call"]},
             ),
             Box(
                 RIGHT, "`restartable`",
@@ -132,7 +132,8 @@ BANDS = (
 
 
 def arrows(d: Drawing, placed: dict[str, Placed]) -> None:
-    down(d, placed, ["write(fd, buffer, 2)", "syscall_entry", "sys_write", "file_get"], LEFT[0] + 40, NAVY)
+    way_down = ["write(fd, buffer, 2)", "syscall_entry", "part_transfer", "file_get"]
+    down(d, placed, way_down, LEFT[0] + 40, NAVY)
     up(d, placed, ["file_put", "restartable", "call_return", "its next instruction"], RIGHT[0] + 180, NAVY)
     get, pipe, put = placed["file_get"], placed["pipe_move"], placed["file_put"]
     notify = placed["event_notify"]
