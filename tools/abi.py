@@ -124,7 +124,7 @@ not have are 0 in lines with fixed fields; else their line is missing.
 | `/proc/self/io` | no storage: 0 bytes. What calls copy is not counted |
 | `/proc/self/fd/N` | a link for each open descriptor; opening it opens the file again (pipes and the like: `ENXIO`). `/dev/fd`, `/dev/{stdin,stdout,stderr}` lead there |
 | `/proc/net/{raw,sockstat,tcp,udp,unix}` | the process's own sockets |
-| `/proc/net/{dev,route}`, `/sys/class/net/NAME/{address,carrier,flags,ifindex,mtu,operstate,type}` | the node's interfaces |
+| `/proc/net/{dev,igmp,route}`, `/sys/class/net/NAME/{address,carrier,flags,ifindex,mtu,operstate,type}` | the node's interfaces |
 | `/proc/{meminfo,vmstat}`, `/proc/loadavg` | the rank's slice; the node's ranks |
 | `/proc/stat` | exact times of the process's own CPUs; interrupts, switches of the node; btime |
 | `/proc/cpuinfo`, `/proc/interrupts` | the node's CPUs; its interrupts by name, unexpected ones by number |

@@ -16,6 +16,7 @@
 #define DATAGRAM_ROOM_MIN     2304U
 #define DATAGRAM_ROOM_MAX     (8 * 1024 * 1024U)
 #define MEMBERSHIPS_MAX       20 /* Linux's igmp_max_memberships */
+#define NODE_MEMBERSHIPS_MAX  255
 #define RAW_SOCKETS_MAX       8  /* raw sockets of the node; each may get a copy of each packet */
 
 /* What is known of a packet apart from its bytes. */

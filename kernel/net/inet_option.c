@@ -14,9 +14,9 @@
 #define LEVEL_RAW   255
 #define ICMP_FILTER 1
 
-/* The most memberships of a rank, and of the node: lwIP searches all groups for each multicast packet. */
+/* The most memberships of a rank, and of the node: lwIP searches all groups for each multicast packet, and
+ * counts those of a group in a byte. */
 #define RANK_MEMBERSHIPS_MAX 60
-#define NODE_MEMBERSHIPS_MAX 480
 
 static unsigned node_memberships;
 

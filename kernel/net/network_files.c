@@ -8,7 +8,9 @@
 #include "fs/proc/proc.h"
 #include "lib/errno.h"
 #include "lib/file_mode.h"
+#include "lwip/igmp.h"
 #include "net/address.h"
+#include "net/datagram.h"
 #include "net/device.h"
 #include "net/interface.h"
 #include "net/interface_facts.h"
@@ -99,6 +101,32 @@ static void route_text(struct file *file)
         route_add(file, node_facts.routes[i].net, node_facts.routes[i].gateway, node_facts.routes[i].mask);
 }
 
+/* Writes an interface's groups, with Linux's columns. Timers and reports, lwIP's own matter, are 0. */
+static void groups_add(struct file *file, const struct netif *interface, unsigned index, const char *name)
+{
+    uint32_t groups[NODE_MEMBERSHIPS_MAX + 1]; /* that of all hosts, too */
+    uint8_t users[NODE_MEMBERSHIPS_MAX + 1];
+    unsigned count = 0;
+
+    network_lock();
+    for (const struct igmp_group *group = netif_igmp_data(interface); group; group = group->next) {
+        groups[count] = group->group_address.addr;
+        users[count++] = group->use;
+    }
+    network_unlock();
+    text_add(file, "%u\t%s: %5u      V2\n", index, name, count);
+    for (unsigned i = 0; i < count; i++)
+        text_add(file, "\t\t\t\t%08X %5u 0:00000000\t\t0\n", groups[i], users[i]);
+}
+
+static void igmp_text(struct file *file)
+{
+    text_add(file, "Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n");
+    groups_add(file, &loopback_interface, 1, "lo        ");
+    if (network_device)
+        groups_add(file, &ethernet_interface, 2, "eth0      ");
+}
+
 static void counts_text(struct file *file)
 {
     static const char *const accounts[NETWORK_OWN] = { "kernel", "frames", "strangers", "visitors" };
@@ -174,6 +202,7 @@ static int interfaces_add(struct tree *tree, struct message *why)
 
 static const struct proc_file files[] = {
     { "/proc/net/dev", .make = dev_text },
+    { "/proc/net/igmp", .make = igmp_text },
     { "/proc/net/route", .make = route_text },
     { "/proc/sys/kernel/hostname", .text = hostname },
     { "/proc/sys/net/core/somaxconn", .text = "4096\n" }, /* STREAM_BACKLOG_MAX */
@@ -189,8 +218,7 @@ int network_files_add(struct tree *tree, struct message *why)
     resolv_conf_write();
     hosts_write();
     if ((resolv_conf[0] && etc_file_add(tree, "/etc/resolv.conf", resolv_conf, why)) ||
-        etc_file_add(tree, "/etc/hosts", hosts, why) ||
-        etc_file_add(tree, "/etc/hostname", hostname, why))
+        etc_file_add(tree, "/etc/hosts", hosts, why) || etc_file_add(tree, "/etc/hostname", hostname, why))
         return -ENOMEM;
     return proc_files_add(tree, tree->root, files, why) ? interfaces_add(tree, why) : -ENOMEM;
 }

@@ -71,6 +71,7 @@ int process_create(unsigned rank, const struct memory_slice *slice, const struct
     process->cpus = *cpus;
     process->pid = PID_FIRST + rank;
     process->umask = 022;
+    process->attributes[ATTRIBUTE_DUMPABLE] = 1;
     limits_begin(process);
     format_text(process->name, sizeof(process->name), "%s", base_name(name));
     if (vm_create(&process->vm, &process->pages, &process->cpus))

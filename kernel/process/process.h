@@ -71,6 +71,17 @@ struct process_image {
 /* Whether a rank's end ends the others (PR_TACET_TIE of tacet.h). */
 enum process_tie { TIE_NEVER, TIE_ON, TIE_OFF };
 
+/* Attributes that prctl keeps for a rank: syscall/sys_thread.c. */
+enum process_attribute {
+    ATTRIBUTE_PARENT_DEATH,
+    ATTRIBUTE_DUMPABLE,
+    ATTRIBUTE_KEEP_CAPABILITIES,
+    ATTRIBUTE_SUBREAPER,
+    ATTRIBUTE_NO_NEW_PRIVILEGES,
+    ATTRIBUTE_SMALL_PAGES, /* Linux's PR_SET_THP_DISABLE */
+    PROCESS_ATTRIBUTES
+};
+
 struct process {
     uint64_t pid;
     unsigned rank;                  /* the service has process_rank_count */
@@ -86,6 +97,7 @@ struct process {
     struct event_audience end_audience; /* waits for that */
     unsigned exit_status;
     enum process_tie tie;
+    uint8_t attributes[PROCESS_ATTRIBUTES]; /* by enum process_attribute */
     uint64_t start_ns;
     struct cpu_time ended_time; /* time of threads that have ended */
     struct process_signals signals;

@@ -143,6 +143,69 @@ long sys_setgroups(uint64_t count)
     return (uint32_t)count ? -EPERM : 0;
 }
 
+/* ---- Capabilities ---- */
+
+/* Linux's struct __user_cap_header_struct and __user_cap_data_struct, capget(2). Version 1 has one set of 32
+ * capabilities, 2 and 3 have two. */
+struct capability_header {
+    uint32_t version;
+    int32_t pid;
+};
+
+struct capability_sets {
+    uint32_t effective, permitted, inheritable;
+};
+
+#define CAPABILITIES_1 0x19980330U
+#define CAPABILITIES_2 0x20071026U
+#define CAPABILITIES_3 0x20080522U
+#define CAPABILITIES   41 /* CAP_CHOWN up to CAP_CHECKPOINT_RESTORE */
+
+/* Reads a header, and finds the sets that its process has: root all, others none. Returns how many; -EINVAL,
+ * after telling the newest version, if it has none that is known; -EFAULT, -ESRCH. */
+static int capabilities_find(uint64_t header_address, struct capability_sets sets[2])
+{
+    const uint64_t all = process_credentials.uid ? 0 : (1ULL << CAPABILITIES) - 1;
+    const uint32_t newest = CAPABILITIES_3;
+    struct capability_header header;
+
+    if (user_read(&header, header_address, sizeof(header)))
+        return -EFAULT;
+    if (header.version != CAPABILITIES_1 && header.version != CAPABILITIES_2 &&
+        header.version != CAPABILITIES_3)
+        return user_write(header_address, &newest, sizeof(newest)) ? -EFAULT : -EINVAL;
+    if (header.pid < 0)
+        return -EINVAL;
+    if (header.pid && !process_find((uint32_t)header.pid))
+        return -ESRCH;
+    sets[0] = (struct capability_sets){ (uint32_t)all, (uint32_t)all, 0 };
+    sets[1] = (struct capability_sets){ (uint32_t)(all >> 32), (uint32_t)(all >> 32), 0 };
+    return header.version == CAPABILITIES_1 ? 1 : 2;
+}
+
+long sys_capget(uint64_t header, uint64_t data)
+{
+    struct capability_sets sets[2];
+    int count = capabilities_find(header, sets);
+
+    if (!data && count != -EFAULT)
+        return 0;
+    return count < 0 ? count : user_write(data, sets, (uint64_t)count * sizeof(sets[0]));
+}
+
+/* Accepts the sets that the rank has: it keeps them, as it keeps its user. */
+long sys_capset(uint64_t header, uint64_t data)
+{
+    struct capability_sets sets[2], wanted[2];
+    int count = capabilities_find(header, sets);
+
+    if (count < 0)
+        return count;
+    if (user_read(wanted, data, (uint64_t)count * sizeof(sets[0])))
+        return -EFAULT;
+    return memcmp(sets, wanted, (uint64_t)count * sizeof(sets[0])) ? -EPERM : 0;
+}
+
 /* ---- Children ---- */
 
 #define WAIT_NO_HANG   0x00000001U

@@ -135,6 +135,54 @@ long sys_get_robust_list(uint64_t tid, uint64_t head_address, uint64_t bytes_add
     return user_write(head_address, &state.robust_list, sizeof(state.robust_list));
 }
 
+/* Attributes of a rank that PR_SET_… keeps and PR_GET_… tells. They change nothing here: a rank has neither a
+ * parent nor children, nobody traces it, and its user, program and page sizes stay. */
+static const struct attribute {
+    uint8_t set, get; /* operations */
+    uint8_t most;     /* the highest value */
+    bool is_flag;     /* any other value than 0 counts as 1 */
+    bool is_sticky;   /* can only be set to 1 */
+    bool is_written;  /* told in memory, not by the result */
+} attributes[PROCESS_ATTRIBUTES] = {
+    [ATTRIBUTE_PARENT_DEATH] = { 1, 2, .most = 64, .is_written = true },
+    [ATTRIBUTE_DUMPABLE] = { 4, 3, .most = 1 },
+    [ATTRIBUTE_KEEP_CAPABILITIES] = { 8, 7, .most = 1 },
+    [ATTRIBUTE_SUBREAPER] = { 36, 37, .is_flag = true, .is_written = true },
+    [ATTRIBUTE_NO_NEW_PRIVILEGES] = { 38, 39, .most = 1, .is_sticky = true },
+    [ATTRIBUTE_SMALL_PAGES] = { 41, 42, .is_flag = true },
+};
+
+static long attribute_set(const struct attribute *attribute, uint8_t *value, uint64_t argument)
+{
+    if (attribute->is_flag)
+        argument = argument != 0;
+    else if (argument > attribute->most || (attribute->is_sticky && !argument))
+        return -EINVAL;
+    __atomic_store_n(value, (uint8_t)argument, __ATOMIC_RELAXED);
+    return 0;
+}
+
+static long attribute_get(const struct attribute *attribute, const uint8_t *value, uint64_t argument)
+{
+    const uint32_t now = __atomic_load_n(value, __ATOMIC_RELAXED);
+
+    return attribute->is_written ? user_write(argument, &now, sizeof(now)) : (long)now;
+}
+
+/* Carries out an operation on an attribute, or one of the architecture's. */
+static long attribute_call(uint32_t operation, uint64_t argument)
+{
+    uint8_t *values = arch_process()->attributes;
+
+    for (unsigned i = 0; i < PROCESS_ATTRIBUTES; i++) {
+        if (operation == attributes[i].set)
+            return attribute_set(&attributes[i], &values[i], argument);
+        if (operation == attributes[i].get)
+            return attribute_get(&attributes[i], &values[i], argument);
+    }
+    return arch_thread_option(operation, argument);
+}
+
 long sys_prctl(uint64_t operation, uint64_t argument)
 {
     enum { SET_NAME = 15, GET_NAME = 16, SET_TIMERSLACK = 29, GET_TIMERSLACK = 30 };
@@ -160,7 +208,7 @@ long sys_prctl(uint64_t operation, uint64_t argument)
     case GET_NAME:
         return user_write(argument, thread->name, sizeof(thread->name));
     default:
-        return arch_thread_option((uint32_t)operation, argument);
+        return attribute_call((uint32_t)operation, argument);
     }
 }
 

@@ -2,6 +2,10 @@
 /* proc_files.c: pseudo files that programs read: there, readable, of the shape that they have on Linux. */
 #include "conform.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
 /* The whole of a pseudo file, with a NUL after it; its bytes, or an errno. */
 static long whole(const char *path, char *to, size_t room)
 {
@@ -27,6 +31,16 @@ static void has(const char *path, const char *words)
         if (*c == '\n' || *c == '\t')
             *c = ' ';
     holds(what, bytes > 0 && strstr(content, words));
+}
+
+/* Makes two sockets members of the group 239.1.2.3 on the loopback interface. */
+static void join_group(void)
+{
+    const struct ip_mreq request = { { htonl(0xef010203) }, { htonl(INADDR_LOOPBACK) } };
+
+    for (int i = 0; i < 2; i++)
+        result("a group joined", sys(SYS_setsockopt, sys(SYS_socket, AF_INET, SOCK_DGRAM, 0), IPPROTO_IP,
+                                     IP_ADD_MEMBERSHIP, &request, sizeof(request)));
 }
 
 CONFORM(proc_files)
@@ -63,6 +77,10 @@ CONFORM(proc_files)
     has("/proc/net/tcp", "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid");
     has("/proc/net/unix", "Num       RefCount Protocol Flags    Type St Inode Path\n");
     has("/proc/net/sockstat", "sockets: used ");
+    has("/proc/net/igmp", "Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n1\tlo        : ");
+    has("/proc/net/igmp", "\n\t\t\t\t010000E0     1 0:00000000\t\t0\n");
+    join_group();
+    has("/proc/net/igmp", "\n\t\t\t\t030201EF     2 0:00000000\t\t0\n");
     has("/proc/vmstat", "nr_free_pages ");
     has("/sys/devices/system/node/node0/meminfo", "Node 0 MemTotal:");
     has("/sys/devices/system/node/node0/meminfo", "Node 0 MemFree:");

@@ -58,6 +58,19 @@ static void ids_stay(uid_t uid, gid_t gid)
         IS(syscall(SYS_setgroups, 0, NULL), 0);
 }
 
+/* Capabilities are those of the user, and stay: root has all. */
+static void capabilities_are(uid_t uid)
+{
+    uint32_t header[2] = { 0x20080522, 0 }, sets[6]; /* capget(2) */
+
+    IS(syscall(SYS_capget, header, sets), 0);
+    for (int i = 0; i < 6; i++)
+        PROMISE((sets[i] != 0) == (uid == 0 && i % 3 < 2), "capabilities %u", sets[i]);
+    IS(syscall(SYS_capset, header, sets), 0);
+    sets[0] ^= 1;
+    FAILS(syscall(SYS_capset, header, sets), EPERM);
+}
+
 static void groups_are(int count, char **numbers)
 {
     gid_t groups[300];
@@ -128,6 +141,7 @@ int main(int count, char **words)
 
     ids_are(uid, gid);
     groups_are(count - 3, words + 3);
+    capabilities_are(uid);
     ids_stay(uid, gid);
     ids_are(uid, gid);
     file_is_own("/tmp/own", uid, gid);
