@@ -10,6 +10,7 @@
 #include "fs/file.h"
 #include "time/clock.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "net/address.h"
 #include "process/posix_timer.h"
 #include "process/process.h"
