@@ -12,7 +12,7 @@ from lab.common.errors import DataError
 from lab.formats import phase, registry
 from lab.formats.registry import Assumed
 from lab.formats.trace import Trace
-from lab.pictures.style import NAMES, STYLES, System, key_of
+from lab.pictures.systems import NAMES, STYLES, System, key_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def add_assumed(parser: argparse.ArgumentParser) -> None:
         "--span",
         type=positive,
         metavar="SECONDS",
-        help="the time measured, for files of sysjitter without an interruption",
+        help="the time measured (sysjitter without an interruption, few events of osnoise)",
     )
 
 
@@ -107,34 +107,34 @@ def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
 
 @dataclass(frozen=True)
 class Shown:
-    """The content of the files and folders of a command line; `left_out` has a line on each other file of a
-    folder."""
+    """The content of the files and folders of a command line. `refused` has a line on each named file that
+    cannot be read, `left_out` on each such file of a folder."""
 
     systems: list[System]
     phases: list[tuple[Path, phase.PhaseData]]
     left_out: list[str]
+    refused: list[str]
 
 
 def files_of(files: list[Input], assumed: Assumed) -> Shown:
-    """Reads every file. DataError or OSError if a named file is not good; such a file in a folder is left
-    out."""
-    shown = Shown([], [], [])
+    """Reads every file that can be read."""
+    shown = Shown([], [], [], [])
 
-    def add(given: Input) -> None:
-        if measured := phases_of(given.path, assumed):
-            shown.phases.extend((given.path, data) for data in measured)
-        else:
-            shown.systems.extend(systems_of([given], assumed))
+    def add(given: Input, refused: list[str]) -> None:
+        try:
+            if measured := phases_of(given.path, assumed):
+                shown.phases.extend((given.path, data) for data in measured)
+            else:
+                shown.systems.extend(systems_of([given], assumed))
+        except (DataError, OSError) as error:
+            refused.append(str(error))
 
     for given in files:
         if not given.path.is_dir():
-            add(given)
+            add(given, shown.refused)
             continue
         for path in sorted(path for path in given.path.rglob("*") if path.is_file()):
-            try:
-                add(Input(key_of(path.stem), path))
-            except (DataError, OSError) as error:
-                shown.left_out.append(str(error))
+            add(Input(key_of(path.stem), path), shown.left_out)
     return shown
 
 

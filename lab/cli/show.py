@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab show`: shows a file's content and figures in a table, a column per trace; `--json` for programs."""
+"""`lab show`: shows a file's content and figures in a table, a column per trace; `--json` for programs.
+
+A file that cannot be read is named, and the others are shown. The status is 1 if the command line names such
+a file, or if no file could be read; other files of a folder are left out.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +20,13 @@ from lab.cli.inputs import add_assumed, add_files, assumed_of, files_of
 from lab.common.text import percent_text, rate_text, table, time_text
 from lab.formats import phase
 from lab.formats.phase import PhaseData
-from lab.pictures.style import System
+from lab.pictures.systems import System
 from lab.statistics import DetourFigures
 
 #: The most columns of a table; more traces make another table.
 COLUMNS_MAX = 8
+#: The longest is one measured detour, not a statistic of many: it has a digit more.
+LONGEST_DIGITS = 4
 
 
 def add_parser(subparsers: Any) -> None:
@@ -64,7 +70,7 @@ ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
     ("99.9 %", lambda s, f: _length(f.percentiles_ns.get("p99.9"))),
     ("99.99 %", lambda s, f: _length(f.percentiles_ns.get("p99.99"))),
     ("99.999 %", lambda s, f: _length(f.percentiles_ns.get("p99.999"))),
-    ("longest", lambda s, f: _length(f.maximum_ns)),
+    ("longest", lambda s, f: "–" if f.maximum_ns is None else time_text(f.maximum_ns, LONGEST_DIGITS)),
 )
 
 
@@ -78,6 +84,7 @@ def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
         "span_ns": _known(trace.span_ns),
         "latencies": trace.latencies,
         "doubt": trace.doubt,
+        "remarks": list(trace.remarks),
         "threshold_ns": trace.threshold_ns,
         "detours": figures.detours,
         "listed": trace.listed,
@@ -139,8 +146,9 @@ def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: boo
             f"{system.name}: {system.trace.source}"
             + (f": {system.trace.system}" if system.trace.system else "")
         )
-        if system.trace.doubt:
-            print(f"    note: {system.trace.doubt}")
+        for note in (system.trace.doubt, *system.trace.remarks):
+            if note:
+                print(f"    note: {note}")
         if parameters:
             print("".join(f"    {key}: {value}\n" for key, value in system.trace.parameters.items()), end="")
 
@@ -155,6 +163,9 @@ def run(options: argparse.Namespace) -> int:
         _traces_print(found, options.parameters)
         if shown.phases:
             _phases_print(shown.phases)
+    sys.stdout.flush()  # so that a terminal shows the errors below the tables
     for reason in shown.left_out:
         print(f"lab show: left out: {reason}", file=sys.stderr)
-    return 0 if found or shown.phases else 1
+    for reason in shown.refused:
+        print(f"lab show: {reason}", file=sys.stderr)
+    return 0 if (found or shown.phases) and not shown.refused else 1

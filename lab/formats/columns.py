@@ -22,11 +22,9 @@ from typing import BinaryIO
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.reading import whole
+from lab.formats.reading import LINE_BYTES_MAX, not_ascii, text_open, whole
 
 CHUNK_BYTES = 4 << 20
-#: A longer line cannot be a line of numbers, bytes.
-LINE_BYTES_MAX = 1 << 16
 #: The most rows: 1.6 GB of memory for two columns; no benchmark's trace is larger.
 ROWS_MAX = 100_000_000
 #: A decimal number with this number of digits fits in 63 bits.
@@ -96,7 +94,7 @@ def _slowly(name: str, data: bytes, first_line: int, layout: Layout) -> Rows:
     rows: list[list[int] | list[float]] = []
     for number, raw in enumerate(data.split(b"\n"), start=first_line):
         if not raw.isascii():
-            raise layout.error(f"{name}:{number}: not text; {layout.right}")
+            raise layout.error(f"{name}:{number}: not text: {not_ascii(raw)}; {layout.right}")
         line = raw.decode("ascii").strip()
         if not line:
             continue
@@ -168,7 +166,7 @@ def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Commen
                 line += data.count(b"\n", begun, start)
             raw = data[at + 1 : end]
             if not raw.isascii():
-                raise layout.error(f"{name}:{line}: not text; {layout.right}")
+                raise layout.error(f"{name}:{line}: not text: {not_ascii(data[start:end])}; {layout.right}")
             yield Comment(line, raw.decode("ascii").strip())
             line += 1
             begun = end
@@ -213,7 +211,7 @@ def scan_text(text: str, name: str, layout: Layout) -> Iterator[Comment | Rows]:
 def scan_file(path: Path | str, layout: Layout) -> Iterator[Comment | Rows]:
     """Yields comments and rows of a file, like `scan_stream`. A last line without newline is an error. Raises
     OSError if the file cannot be read."""
-    with Path(path).open("rb") as file:
+    with text_open(path) as file:
         yield from scan_stream(file, str(path), layout, lines_end=True)
 
 

@@ -1,13 +1,97 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared by the readers of the benchmarks' files: numbers, `#` lines, quantiles, the floor."""
+"""Shared by the readers: a text's encoding and lines, numbers, `#` lines, quantiles, the floor."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
+
+from lab.common.errors import DataError
+
+#: A longer line cannot be a line of numbers, bytes.
+LINE_BYTES_MAX = 1 << 16
+#: The one byte order mark that may stand before ASCII: a Windows editor's UTF-8.
+UTF8_MARK = b"\xef\xbb\xbf"
+#: The marks of encodings whose text is not ASCII. UTF-32's comes first, because it begins as UTF-16's does.
+_WIDE_MARKS = {
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
+#: What moves a terminal's cursor and sets its colours: tools that draw a screen write it into files, too.
+_TERMINAL = re.compile(rb"\x1b(?:\[[0-9;?]{0,16}[A-Za-z]|[c78=>])")
+
+
+# ---- Text ----
+
+
+def wide_encoding(head: bytes) -> tuple[str, str] | None:
+    """Returns the name of a text's encoding for iconv and what shows it, if a character takes several bytes;
+    None for other files. `head` is the file's beginning."""
+    for mark, name in _WIDE_MARKS.items():
+        if head.startswith(mark):
+            return name, f"byte order mark {mark.hex(' ').upper()}"
+    pairs = head[: len(head) // 2 * 2][:512]
+    for first, name in ((1, "UTF-16LE"), (0, "UTF-16BE")):
+        others = pairs[1 - first :: 2]
+        if len(pairs) >= 8 and not any(pairs[first::2]) and all(others) and others.isascii():
+            return name, "every second byte is 0"
+    return None
+
+
+def not_ascii(raw: bytes) -> str:
+    """Returns what a line is that is not ASCII: binary, or text in which encoding; with what to do."""
+    at = next((i for i, octet in enumerate(raw) if octet >= 0x80), 0)
+    if any(octet < 0x20 and octet not in b"\t\r\n\x1b\f" for octet in raw):
+        return (
+            f"byte {raw[at]:#04x} in column {at + 1}, and control characters: the file is binary or damaged"
+        )
+    try:
+        raw.decode("utf-8")
+        name, code = "UTF-8", "UTF-8"
+    except UnicodeDecodeError:
+        name, code = "Latin-1 or Windows-1252", "CP1252"
+    return (
+        f"byte {raw[at]:#04x} in column {at + 1}, as in {name}; change it to ASCII: iconv -f {code} -t "
+        "ASCII//TRANSLIT"
+    )
+
+
+def text_open(path: Path | str) -> BinaryIO:
+    """Opens a text for reading after a UTF-8 byte order mark, if it has one. OSError if it cannot be read."""
+    file = Path(path).open("rb")
+    try:
+        if file.read(len(UTF8_MARK)) != UTF8_MARK:
+            file.seek(0)
+    except BaseException:
+        file.close()
+        raise
+    return file
+
+
+def text_lines(path: Path | str, error: type[DataError], what: str) -> Iterator[tuple[int, str]]:
+    """Yields numbered lines of ASCII, without a terminal's control sequences; raises `error` at a line that
+    is not text, has no newline, or is too long. `what` says which file to give."""
+    with text_open(path) as file:
+        number = 0
+        while raw := file.readline(LINE_BYTES_MAX):
+            number += 1
+            if not raw.isascii():
+                raise error(f"{path}:{number}: not text: {not_ascii(raw)}; give {what}")
+            if not raw.endswith(b"\n"):
+                raise error(f"{path}:{number}: no newline at the end: the file is cut off, or is not text")
+            if b"\x1b" in raw:
+                raw = _TERMINAL.sub(b"", raw)
+            yield number, raw.decode("ascii").rstrip()
+
+
+# ---- Numbers ----
 
 
 def whole(word: str) -> int | None:

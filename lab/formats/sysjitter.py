@@ -16,8 +16,7 @@ import numpy as np
 
 from lab.common.errors import DataError
 from lab.formats.columns import Layout, Rows, blocks, check_rising, rows_joined, scan_file
-from lab.formats.osnoise import text_lines
-from lab.formats.reading import header_number, header_whole
+from lab.formats.reading import header_number, header_whole, text_lines, text_open
 from lab.formats.trace import Totals, Trace, header_parameters
 
 #: The percentiles in millionths.
@@ -135,7 +134,7 @@ def read_bare(path: Path | str, span_ns: float | None = None) -> list[Trace]:
 
 def _layout(path: Path | str) -> Layout:
     """Returns the layout of a file's first line of data."""
-    with Path(path).open("rb") as file:
+    with text_open(path) as file:
         for raw in file.read(1 << 16).split(b"\n"):
             if raw.strip() and not raw.lstrip().startswith(b"#"):
                 return LAYOUT_SORTED if len(raw.split()) == 3 else LAYOUT

@@ -40,12 +40,16 @@ class DetourFigures:
 def noise_ratio(trace: Trace) -> float:
     """Returns the share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4].
     Detours below the method's threshold are not counted, so two ratios can be compared only with the same
-    threshold. StatisticsError if the source has no lengths."""
+    threshold. StatisticsError if the source has no lengths or no measured time."""
     if trace.latencies:
         raise StatisticsError(f"{trace.source}: latencies of a timer; they take no time from a program")
     if not trace.durations_known and trace.detours:
         raise StatisticsError(
             f"{trace.source}: the {trace.format} format says when detours came, but not how long they took"
+        )
+    if math.isnan(trace.span_ns):
+        raise StatisticsError(
+            f"{trace.source}: the measured time is unknown; give it with --span SECONDS if you know it"
         )
     return trace.noise_ns / trace.span_ns
 
@@ -74,7 +78,7 @@ def detour_figures(trace: Trace) -> DetourFigures:
         detours=trace.detours,
         per_second=trace.detours * 1e9 / trace.span_ns,
         noise_ratio=math.nan
-        if trace.latencies or not (known or trace.totals or not trace.detours)
+        if trace.latencies or math.isnan(trace.span_ns) or not (known or trace.totals or not trace.detours)
         else noise_ratio(trace),
         minimum_ns=float(rising[0]) if known else totals.shortest_ns,
         mean_ns=float(rising.mean()) if known and not trace.over else totals.mean_ns,

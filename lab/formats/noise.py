@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reads the noise files that the simulator replays: `lab convert --to noise`, and those of LogGOPSim.
+
+A line is `start<TAB>duration` in ns; simulator/trace.cpp defines the rest, and this reader follows it. `#`
+lines may state the period after which the detours recur, as `Measurement period: 12.5 s` or `Period: 1000
+ns`. Without one, the period is the last start plus the mean distance of the starts; a single detour never
+recurs. A detour that begins in another one begins after it. The last line needs no newline, as in
+LogGOPSim's files.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from lab.formats.columns import Layout, blocks, check_rising, scan_stream
+from lab.formats.errors import FormatError
+from lab.formats.reading import header_number, text_open
+from lab.formats.trace import Trace, header_parameters
+
+LAYOUT = Layout(2, False, "a detour", "a detour is 'start<TAB>duration' in ns", FormatError)
+#: A comment that only these files have, or a period before the data, where selfish files have none.
+SIGN = re.compile(
+    r"^# *(Noise trace|Period: )"
+    r"|\A(?:#(?! *(?:Benchmark|Minimal|Selfish|Threshold|Time))[^\n]*\n)*?# *Measurement period: [^\n]*\n"
+    r"(?:#[^\n]*\n)*[ \t]*\d",
+    re.MULTILINE,
+)
+_NO_NEWLINE = (
+    "no newline at the end, as in LogGOPSim's files; if the file is cut off, its last number is wrong"
+)
+
+
+def read(path: Path | str, span_ns: float | None = None, threshold_ns: float | None = None) -> list[Trace]:
+    """Returns the one trace of a noise file; `span_ns` is the period if the file states none. Raises
+    DataError or OSError."""
+    path = Path(path)
+    with text_open(path) as file:
+        found = list(blocks(scan_stream(file, str(path), LAYOUT), LAYOUT, lambda _text: False))
+    if not found:
+        raise FormatError(f"{path}: empty; {LAYOUT.right}")
+    header, rows = found[0].header, found[0].rows
+    check_rising(str(path), rows, 0, LAYOUT)
+    starts, durations = rows.values.T.copy()
+    moved = _separate(starts, durations)
+    seconds = header_number(header, "Measurement period")
+    period_ns = header_number(header, "Period")
+    stated = seconds * 1e9 if seconds else period_ns or span_ns
+    remarks = [f"{moved:,} detours begin in another one; each is replayed after it"] * bool(moved)
+    if stated is None:
+        stated = _period(path, starts)
+        remarks.append(
+            "no period stated: it is the last start plus the mean distance, or give --span SECONDS"
+        )
+    end = float(starts[-1] + durations[-1]) if len(starts) else 0.0
+    return [
+        Trace(
+            str(path),
+            "noise",
+            starts,
+            durations,
+            max(stated, end) if stated > 0 and len(starts) else stated,
+            threshold_ns,
+            parameters=header_parameters(header),
+            remarks=(*remarks, *([] if _newline_last(path) else [_NO_NEWLINE])),
+        )
+    ]
+
+
+def _separate(starts: np.ndarray, durations: np.ndarray) -> int:
+    """Moves each detour to the end of the one before if it begins earlier; returns how many begin so."""
+    ends = starts + durations
+    if not len(starts) or (starts[1:] >= ends[:-1]).all():
+        return 0
+    moved, free = 0, 0.0
+    for i, (start, duration) in enumerate(zip(starts.tolist(), durations.tolist())):
+        moved += start < free
+        starts[i] = max(start, free)
+        free = starts[i] + duration
+    return moved
+
+
+def _period(path: Path, starts: np.ndarray) -> float:
+    """Returns the period of a file that states none, ns."""
+    if len(starts) < 2 or starts[-1] <= starts[0]:
+        raise FormatError(
+            f"{path}: {len(starts)} detours{' at one time' if len(starts) > 1 else ''} and no '# Measurement "
+            "period: SECONDS s', so the time after which they recur is unknown; give it with --span SECONDS"
+        )
+    return float(starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1))
+
+
+def _newline_last(path: Path) -> bool:
+    with path.open("rb") as file:
+        if file.seek(0, 2) == 0:
+            return True
+        file.seek(-1, 2)
+        return file.read(1) in b"\n#"
