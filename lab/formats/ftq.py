@@ -37,6 +37,8 @@ DISTURBED_LOSS = 2
 
 #: At least one quantum in this number must have reached the nominal count.
 NOMINAL_ONE_IN = 20
+#: A floor of more than one quantum in this number is remarked.
+FLOOR_ONE_IN = 10
 
 
 class FtqError(DataError):
@@ -102,6 +104,16 @@ class FtqSummary:
     measured_floor_ratio: float
     #: operations that each quantum lost, compared with the nominal count
     losses: np.ndarray = field(repr=False, compare=False)
+
+    def price_ns(self, losses: np.ndarray) -> np.ndarray:
+        """Returns the share of a quantum, ns, that each number of lost operations is. A quantum that was lost
+        whole is exactly one quantum."""
+        return losses.astype(np.float64) * self.quantum_ns / self.nominal_count
+
+    @property
+    def floor_is_high(self) -> bool:
+        """Whether the least loss that counts is more than a tenth of a quantum; not if there is no floor."""
+        return self.separable and self.disturbed_from > self.nominal_count // FLOOR_ONE_IN
 
 
 def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
@@ -268,11 +280,11 @@ def summarise(data: FtqData) -> FtqSummary:
         largest_loss=largest,
         largest_loss_at=largest_at,
         operation_ns=operation_ns,
-        largest_loss_ns=largest * operation_ns,
+        largest_loss_ns=float(largest) * data.quantum_ns / by.count,
         detours_per_second=len(ranges) * 1e9 / data.window_ns,
         noise_ratio=disturbed_loss / capacity,
         raw_ratio=raw_loss / capacity,
-        floor_ns=operation_ns,
+        floor_ns=data.quantum_ns / by.count,
         floor_ratio=1 / by.count,
         measured_floor_ratio=one_short / capacity,
         losses=losses,

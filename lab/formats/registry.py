@@ -8,8 +8,8 @@ and what is right.
 How samples become detours:
 
 * FTQ: a quantum that lost two operations or more is a detour. It begins with its quantum and is as long as
-the
-  lost operations. Quanta that were lost completely belong to the detour around them (ftq.py).
+  the lost operations' share of it. Quanta that were lost completely belong to the detour around them
+  (ftq.py).
 * FWQ: a sample is a detour if its excess over the undisturbed sample is more than the threshold and more than
   the spread of undisturbed samples. It begins with its sample and is as long as the excess (fwq.py).
 
@@ -59,6 +59,10 @@ FTQ_DOUBT = (
     "undisturbed quanta cannot be distinguished from disturbed ones, so only quanta that lost half of "
     "the best "
     "are counted and all figures are lower bounds; measure on a CPU that runs nothing else"
+)
+FTQ_FLOOR = (
+    "the floor is {:.0%} of a quantum: detours that take less of it are in no figure; measure with a longer "
+    "quantum, or on a CPU that runs nothing else"
 )
 FWQ_DOUBT = (
     "undisturbed samples cannot be distinguished from disturbed ones, so only samples that took twice as "
@@ -114,14 +118,15 @@ def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
         source,
         name,
         starts,
-        losses * summary.operation_ns,
+        summary.price_ns(losses),
         float(data.window_ns),
-        summary.disturbed_from * summary.operation_ns,
+        summary.disturbed_from * summary.floor_ns,
         system_text(data.header),
         _core(data.header),
         parameters,
         data,
         doubt="" if summary.separable else FTQ_DOUBT,
+        remarks=(FTQ_FLOOR.format(summary.disturbed_from / summary.nominal_count),) * summary.floor_is_high,
     )
 
 
