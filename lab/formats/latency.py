@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import ROWS_MAX
+from lab.formats.columns import SAMPLES_MAX
 from lab.formats.reading import text_lines, text_open
 from lab.formats.trace import Totals, Trace, latency_trace, over_doubt
 
@@ -44,8 +44,10 @@ def _histogram(
     number of longer samples, and the longest one."""
     counts = [count for _, count in buckets]
     total = sum(counts) + over[1]
-    if total > ROWS_MAX:
-        raise LatencyError(f"{path}: {of}: more than {ROWS_MAX} samples; this is not a histogram of {name}")
+    if total > SAMPLES_MAX:
+        raise LatencyError(
+            f"{path}: {of}: more than {SAMPLES_MAX} samples; this is not a histogram of {name}"
+        )
     lengths = np.concatenate(
         [np.repeat([length for length, _ in buckets], counts), np.full(over[1], over[0])]
     )

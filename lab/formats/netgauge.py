@@ -28,10 +28,10 @@ LAYOUT = Layout(2, True, "a cycle", "a cycle is its number and its figure, two w
 def _cycles(path: Path | str) -> Block:
     """Returns the file's lines; checks that their numbers begin at 0 and that none is missing."""
     found = list(blocks(scan_file(path, LAYOUT), LAYOUT, lambda _text: False))
-    if not found or not len(found[0].rows.lines):
+    if not found or not len(found[0].rows):
         raise NetgaugeError(f"{path}: no cycles; {LAYOUT.right}")
     block = found[0]
-    numbers = block.rows.values[:, 0]
+    numbers = block.rows.column(0)
     wrong = numbers != np.arange(len(numbers))
     if wrong.any():
         i = int(wrong.argmax())
@@ -54,7 +54,7 @@ def read_ftq(path: Path | str) -> FtqData:
     quantum_us = header_whole(block.header, "Compute-Cycle Duration")
     if not quantum_us:
         raise NetgaugeError(f"{path}: no '# Compute-Cycle Duration: N usec': the quantum is unknown")
-    counts = block.rows.values[:, 1].copy()
+    counts = block.rows.column(1)
     starts = np.arange(len(counts), dtype=np.int64) * (quantum_us * 1000)
     return FtqData(str(path), quantum_us * 1000, starts, counts, block.header)
 
@@ -62,4 +62,4 @@ def read_ftq(path: Path | str) -> FtqData:
 def read_fwq(path: Path | str) -> FwqData:
     """Returns the samples of `-x noise -m fwq`; a tick is 1 µs, and a detour is at least two ticks."""
     block = _cycles(path)
-    return FwqData(str(path), block.rows.values[:, 1].copy(), 1e-3, None, 1, block.header)
+    return FwqData(str(path), block.rows.column(1), 1e-3, None, 1, block.header)

@@ -15,12 +15,14 @@ from pathlib import Path
 
 import numpy as np
 
-from lab.formats.columns import Layout, blocks, check_rising, scan_stream
+from lab.formats.columns import LISTED_MAX, UNLISTED, Layout, Table, blocks, check_rising, scan_stream
 from lab.formats.errors import FormatError
 from lab.formats.reading import header_number, text_open
-from lab.formats.trace import Trace, header_parameters
+from lab.formats.trace import Totals, Trace, header_parameters
 
-LAYOUT = Layout(2, False, "a detour", "a detour is 'start<TAB>duration' in ns", FormatError)
+LAYOUT = Layout(
+    2, False, "a detour", "a detour is 'start<TAB>duration' in ns", FormatError, listed_max=LISTED_MAX
+)
 #: A comment that only these files have, or a period before the data, where selfish files have none.
 SIGN = re.compile(
     r"^# *(Noise trace|Period: )"
@@ -28,6 +30,8 @@ SIGN = re.compile(
     r"(?:#[^\n]*\n)*[ \t]*\d",
     re.MULTILINE,
 )
+#: Detours that are compared at a time.
+PIECE = 1 << 20
 _NO_NEWLINE = (
     "no newline at the end, as in LogGOPSim's files; if the file is cut off, its last number is wrong"
 )
@@ -38,41 +42,53 @@ def read(path: Path | str, span_ns: float | None = None, threshold_ns: float | N
     DataError or OSError."""
     path = Path(path)
     with text_open(path) as file:
-        found = list(blocks(scan_stream(file, str(path), LAYOUT), LAYOUT, lambda _text: False))
+        parts = scan_stream(file, str(path), LAYOUT)
+        found = list(blocks(parts, LAYOUT, lambda _text: False, str(path)))
     if not found:
         raise FormatError(f"{path}: empty; {LAYOUT.right}")
     header, rows = found[0].header, found[0].rows
     check_rising(str(path), rows, 0, LAYOUT)
-    starts, durations = rows.values.T.copy()
+    starts, durations, rest = rows.column(0), rows.column(1), rows.unlisted
     moved = _separate(starts, durations)
-    seconds = header_number(header, "Measurement period")
-    period_ns = header_number(header, "Period")
-    stated = seconds * 1e9 if seconds else period_ns or span_ns
     remarks = [f"{moved:,} detours begin in another one; each is replayed after it"] * bool(moved)
+    seconds = header_number(header, "Measurement period")
+    stated = seconds * 1e9 if seconds else header_number(header, "Period") or span_ns
     if stated is None:
-        stated = _period(path, starts)
+        stated = _period(path, rows)
         remarks.append(
             "no period stated: it is the last start plus the mean distance, or give --span SECONDS"
         )
-    end = float(starts[-1] + durations[-1]) if len(starts) else 0.0
+    end = max(float(starts[-1] + durations[-1]) if len(starts) else 0.0, rest.end_ns)
+    totals = None
+    if rest.detours:
+        longest = max(float(durations.max()), rest.longest_ns)
+        totals = Totals(len(rows) + rest.detours, float(durations.sum()) + rest.total_ns, longest)
+        remarks.append(UNLISTED.format(len(rows), totals.detours))
+    if not _newline_last(path):
+        remarks.append(_NO_NEWLINE)
     return [
         Trace(
             str(path),
             "noise",
             starts,
             durations,
-            max(stated, end) if stated > 0 and len(starts) else stated,
+            max(stated, end),
             threshold_ns,
             parameters=header_parameters(header),
-            remarks=(*remarks, *([] if _newline_last(path) else [_NO_NEWLINE])),
+            totals=totals,
+            remarks=tuple(remarks),
         )
     ]
 
 
 def _separate(starts: np.ndarray, durations: np.ndarray) -> int:
-    """Moves each detour to the end of the one before if it begins earlier; returns how many begin so."""
-    ends = starts + durations
-    if not len(starts) or (starts[1:] >= ends[:-1]).all():
+    """Moves each detour to the end of the one before if it begins earlier; returns how many are moved."""
+    apart = all(
+        (starts[i + 1 : i + PIECE + 1] >= starts[i:j] + durations[i:j]).all()
+        for i in range(0, max(len(starts) - 1, 0), PIECE)
+        for j in [min(i + PIECE, len(starts) - 1)]
+    )
+    if apart:
         return 0
     moved, free = 0, 0.0
     for i, (start, duration) in enumerate(zip(starts.tolist(), durations.tolist())):
@@ -82,14 +98,16 @@ def _separate(starts: np.ndarray, durations: np.ndarray) -> int:
     return moved
 
 
-def _period(path: Path, starts: np.ndarray) -> float:
+def _period(path: Path, rows: Table) -> float:
     """Returns the period of a file that states none, ns."""
-    if len(starts) < 2 or starts[-1] <= starts[0]:
+    starts, count = rows.column(0), len(rows) + rows.unlisted.detours
+    last = rows.unlisted.last_start_ns if rows.unlisted.detours else starts[-1] if count else 0.0
+    if count < 2 or last <= starts[0]:
         raise FormatError(
-            f"{path}: {len(starts)} detours{' at one time' if len(starts) > 1 else ''} and no '# Measurement "
+            f"{path}: {count} detours{' at one time' if count > 1 else ''} and no '# Measurement "
             "period: SECONDS s', so the time after which they recur is unknown; give it with --span SECONDS"
         )
-    return float(starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1))
+    return float(last + (last - starts[0]) / (count - 1))
 
 
 def _newline_last(path: Path) -> bool:

@@ -27,7 +27,7 @@ import numpy as np
 
 from lab.common.errors import DataError
 from lab.formats.columns import ROWS_MAX
-from lab.formats.reading import text_lines
+from lab.formats.reading import PIECE, text_lines
 from lab.formats.trace import Totals, Trace
 
 COUNTERS = ("HW", "NMI", "IRQ", "softirq", "thread")
@@ -152,19 +152,25 @@ def _silent(path: Path | str, number: int, cpu: _Cpu) -> Trace:
     )
 
 
+def _floats(whole: array[int], origin: int) -> np.ndarray:
+    """Returns whole numbers, from `origin` on, as float64 in the same memory."""
+    values = np.frombuffer(whole, dtype=np.int64)
+    out = values.view(np.float64)
+    for i in range(0, len(values), PIECE):
+        out[i : i + PIECE] = values[i : i + PIECE] - origin
+    return out
+
+
 def _trace(path: Path | str, number: int, cpu: _Cpu, window: _Window, span_ns: float | None) -> Trace:
     if not cpu.starts:
         return _silent(path, number, cpu)
-    starts = np.array(cpu.starts, dtype=np.int64)
-    durations = np.array(cpu.durations, dtype=np.float64)
     parameters, remarks = {}, []
-    origin = int(starts[0])
+    origin, last_end = cpu.starts[0], cpu.starts[-1] + cpu.durations[-1]
     if cpu.runtime_us:
         parameters = dict(zip(COUNTERS, map(str, cpu.counters))) | {"runtime_us": str(cpu.runtime_us)}
         origin = min(origin, cpu.begun_ns or 0)
         # Periods in which the tracer slept were not measured, but are part of the time axis.
-        end = int(starts[-1]) + cpu.durations[-1]
-        measured_ns = max(end - origin, cpu.runtime_us * 1000)
+        measured_ns = max(last_end - origin, cpu.runtime_us * 1000)
     else:
         origin = min(origin, window.first_ns or 0)
         measured_ns = span_ns if span_ns is not None else window.span_ns
@@ -172,8 +178,8 @@ def _trace(path: Path | str, number: int, cpu: _Cpu, window: _Window, span_ns: f
     return Trace(
         f"{path}:CPU {number}",
         "osnoise",
-        (starts - origin).astype(np.float64),
-        durations,
+        _floats(cpu.starts, origin),
+        _floats(cpu.durations, 0),
         float(measured_ns),
         system="Linux",
         cpu=number,

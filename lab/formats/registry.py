@@ -39,6 +39,7 @@ from lab.formats import (
     selfish,
     sysjitter,
 )
+from lab.formats.columns import LISTED_MAX, UNLISTED
 from lab.formats.errors import FormatError
 from lab.formats.reading import UTF8_MARK, wide_encoding
 from lab.formats.trace import Totals, Trace, header_parameters, system_text
@@ -101,12 +102,8 @@ def _named(path: Path, number: int, of: int) -> str:
 
 def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
     summary = ftq.summarise(data)
-    ranges = ftq.detours(data.counts, summary.losses, summary.disturbed_from)
-    first = np.array([r[0] for r in ranges], dtype=np.int64)
-    lost = np.concatenate([[0], np.cumsum(summary.losses)])
-    end = np.array([r[1] for r in ranges], dtype=np.int64)
-    losses = lost[end] - lost[first]
-    starts = (data.start_ns[first] - data.start_ns[0]).astype(np.float64)
+    found = ftq.detours(data.counts, summary.losses, summary.disturbed_from)
+    starts = (data.start_ns[found.first] - data.start_ns[0]).astype(np.float64)
     parameters = {
         "quantum_ns": str(data.quantum_ns),
         "samples": str(len(data.counts)),
@@ -118,7 +115,7 @@ def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
         source,
         name,
         starts,
-        summary.price_ns(losses),
+        summary.price_ns(found.lost),
         float(data.window_ns),
         summary.disturbed_from * summary.floor_ns,
         system_text(data.header),
@@ -146,8 +143,8 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fw
         threshold = max(1, round((assumed.threshold_ns or THRESHOLD_NS_DEFAULT) * rate))
     summary = fwq.summarise(data, threshold)
     nominal, limit = summary.nominal, summary.disturbed_above
-    at = np.flatnonzero(data.ticks - nominal > limit)
-    before = np.cumsum(data.ticks) - data.ticks
+    at = np.flatnonzero(data.ticks > nominal + limit)
+    before = np.cumsum(data.ticks)[at] - data.ticks[at]
     parameters = {
         "samples": str(len(data.ticks)),
         "ticks_per_ns": f"{rate:g}",
@@ -159,7 +156,7 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fw
     return Trace(
         source,
         name,
-        before[at] / rate,
+        before / rate,
         (data.ticks[at] - nominal) / rate,
         float(data.ticks.sum() / rate),
         limit / rate,
@@ -177,11 +174,11 @@ def _read_fwq(path: Path, assumed: Assumed) -> list[Trace]:
 
 
 def _selfish_trace(data: selfish.SelfishData, source: str) -> Trace:
-    totals = None
+    totals, remarks = None, ()
     if data.found > len(data.start_ns):
-        longest = float(data.duration_ns.max()) if len(data.duration_ns) else 0.0
-        noise_ns = selfish.summarise(data).noise_ratio * data.period_ns
-        totals = Totals(data.found, noise_ns, longest)
+        totals = Totals(data.found, selfish.noise_ratio(data) * data.period_ns, data.longest_ns)
+    if data.found > len(data.start_ns) == LISTED_MAX:
+        remarks = (UNLISTED.format(LISTED_MAX, data.found),)
     return Trace(
         source,
         "selfish",
@@ -193,6 +190,7 @@ def _selfish_trace(data: selfish.SelfishData, source: str) -> Trace:
         _core(data.header),
         {k: v for k, v in header_parameters(data.header).items() if "time [ns]" not in k.lower()},
         totals=totals,
+        remarks=remarks,
     )
 
 

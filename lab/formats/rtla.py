@@ -28,7 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import ROWS_MAX
+from lab.formats.columns import SAMPLES_MAX
 from lab.formats.osnoise import COUNTERS
 from lab.formats.reading import text_lines
 from lab.formats.trace import Totals, Trace, latency_trace, over_doubt
@@ -276,9 +276,9 @@ def _column(path: Path | str, found: _Table, place: int) -> _Column:
             f"{path}: {where}: {listed}{noun} in the buckets, but {stated:.0f} in the summary: lines are "
             "missing"
         )
-    if listed > ROWS_MAX:
+    if listed > SAMPLES_MAX:
         raise RtlaError(
-            f"{path}: {name}: more than {ROWS_MAX} samples; give a histogram of a shorter session"
+            f"{path}: {name}: more than {SAMPLES_MAX} samples; give a histogram of a shorter session"
         )
     longest = high[0] * scale if high and high[0] is not None else math.inf
     shortest = low[0] * scale if low and low[0] is not None else 0.0

@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from lab.formats.reading import quantile
+from lab.formats.reading import quantiles
 from lab.formats.trace import Totals, Trace
 from lab.statistics.errors import StatisticsError
 
@@ -62,15 +60,16 @@ def detour_figures(trace: Trace) -> DetourFigures:
     A percentile is present if at least one sample is beyond it and it is below all lengths that are known
     only as lower bounds. The mean is present if there are no such lengths."""
     known = trace.durations_known and trace.listed > 0
-    rising = np.sort(trace.duration_ns) if known else trace.duration_ns
-    maximum = float(rising[-1]) if known else None
-    percentiles = {
-        name: quantile(rising, part)
+    lengths, count = trace.duration_ns, trace.listed
+    maximum = float(lengths.max()) if known else None
+    parts = {
+        name: part
         for name, part in PERCENTILES.items()
         if known
-        and len(rising) * (1_000_000 - part) >= 1_000_000
-        and len(rising) * part <= (len(rising) - trace.over) * 1_000_000
+        and count * (1_000_000 - part) >= 1_000_000
+        and count * part <= (count - trace.over) * 1_000_000
     }
+    percentiles = dict(zip(parts, quantiles(lengths, list(parts.values()))))
     totals = trace.totals or Totals(0, 0.0, 0.0)
     if trace.totals and trace.totals.detours:
         maximum = max(maximum or 0.0, trace.totals.longest_ns)
@@ -80,8 +79,8 @@ def detour_figures(trace: Trace) -> DetourFigures:
         noise_ratio=math.nan
         if trace.latencies or math.isnan(trace.span_ns) or not (known or trace.totals or not trace.detours)
         else noise_ratio(trace),
-        minimum_ns=float(rising[0]) if known else totals.shortest_ns,
-        mean_ns=float(rising.mean()) if known and not trace.over else totals.mean_ns,
+        minimum_ns=float(lengths.min()) if known else totals.shortest_ns,
+        mean_ns=float(lengths.mean()) if known and not trace.over else totals.mean_ns,
         percentiles_ns=percentiles if known else dict(totals.percentiles_ns),
         maximum_ns=maximum,
     )

@@ -39,9 +39,9 @@ def test_no_detour_is_longer_than_its_quanta(seed: int, tmp_path: Path) -> None:
     counts[hit] = (counts[hit] * random.random(hit.sum())).astype(np.int64)
     counts[100 : 100 + random.integers(1, 30)] = 0
     summary, trace = trace_of(counts, tmp_path)
-    ranges = ftq.detours(counts, summary.losses, summary.disturbed_from)
-    quanta = np.array([end - first for first, end in ranges])
-    assert len(ranges) == trace.detours and (trace.duration_ns <= quanta * QUANTUM_NS).all()
+    found = ftq.detours(counts, summary.losses, summary.disturbed_from)
+    quanta = found.end - found.first
+    assert len(quanta) == trace.detours and (trace.duration_ns <= quanta * QUANTUM_NS).all()
     assert noise_ratio(trace) == pytest.approx(summary.noise_ratio, rel=1e-12)
     assert summary.noise_ratio <= summary.raw_ratio * (1 + 1e-12)
     assert detour_figures(trace).maximum_ns == summary.largest_loss_ns
