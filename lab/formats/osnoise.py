@@ -105,7 +105,9 @@ def _detour_add(where: str, line: str, cpus: dict[int, _Cpu], window: _Window) -
     cpu = cpus.setdefault(int(match[1]), _Cpu())
     start, duration = _nanoseconds(match[2], match[3]), int(match[4])
     if cpu.starts and start < cpu.starts[-1]:
-        raise OsnoiseError(f"{where}: time runs backwards on CPU {match[1]}; lines must be in order of time")
+        raise OsnoiseError(
+            f"{where}: time runs backwards on CPU {int(match[1])}; lines must be in order of time"
+        )
     cpu.starts.append(start)
     cpu.durations.append(duration)
     window.add(start, start + duration)
