@@ -103,8 +103,8 @@ class _Cyclictest:
         words = line.split()
         if match := _SUMMARY.match(line):
             found = line[match.end() :].split()
-            self.width = self.width or len(found)
-            right = f"a count for each of {self.width} threads"
+            right = f"a count for each of {self.width or 'the'} threads"
+            self.width = self.width or max(len(found), 1)
             self.summary[match[1]] = _whole_words(where, found, self.width, right)
         elif line.startswith("T:"):
             if found_thread := _cyclictest_line(where, line):
@@ -112,7 +112,7 @@ class _Cyclictest:
         elif re.match(r"# Thread \d+:", line):
             self.named += 1
         elif words and words[0].isdigit():
-            self.width = self.width or len(words) - 1
+            self.width = self.width or max(len(words) - 1, 1)
             right = f"a bucket, which is µs and a count for each of {self.width} threads"
             index, *counts = _whole_words(where, words, self.width + 1, right)
             if self.rows and index <= self.rows[-1][0]:

@@ -49,8 +49,7 @@ def read(path: Path | str, span_ns: float | None = None, threshold_ns: float | N
     header, rows = found[0].header, found[0].rows
     check_rising(str(path), rows, 0, LAYOUT)
     starts, durations, rest = rows.column(0), rows.column(1), rows.unlisted
-    moved = _separate(starts, durations)
-    remarks = [f"{moved:,} detours begin in another one; each is replayed after it"] * bool(moved)
+    remarks = []
     seconds = header_number(header, "Measurement period")
     stated = seconds * 1e9 if seconds else header_number(header, "Period") or span_ns
     if stated is None:
@@ -58,7 +57,11 @@ def read(path: Path | str, span_ns: float | None = None, threshold_ns: float | N
         remarks.append(
             "no period stated: it is the last start plus the mean distance, or give --span SECONDS"
         )
-    end = max(float(starts[-1] + durations[-1]) if len(starts) else 0.0, rest.end_ns)
+    if moved := _separate(starts, durations):
+        remarks.append(f"{moved:,} detours begin in another one; each is replayed after it")
+    last, end = rest.last_start_ns, rest.end_ns
+    if len(starts) and not rest.detours:
+        last, end = float(starts[-1]), float(starts[-1] + durations[-1])
     totals = None
     if rest.detours:
         longest = max(float(durations.max()), rest.longest_ns)
@@ -72,7 +75,7 @@ def read(path: Path | str, span_ns: float | None = None, threshold_ns: float | N
             "noise",
             starts,
             durations,
-            max(stated, end),
+            max(stated, end) if last < stated else stated,
             threshold_ns,
             parameters=header_parameters(header),
             totals=totals,

@@ -150,12 +150,12 @@ def order_statistics(values: np.ndarray, ranks: Sequence[int]) -> list[float]:
     for piece in pieces:
         counts += np.bincount(piece >> shift, minlength=size)
     ends = np.cumsum(counts)
-    holders = {rank: int(np.searchsorted(ends, rank, side="right")) for rank in ranks}
+    holders = np.searchsorted(ends, ranks, side="right")
     wanted = np.zeros(size, dtype=bool)
-    wanted[list(holders.values())] = True
+    wanted[holders] = True
     rising = np.sort(np.concatenate([piece[wanted[piece >> shift]] for piece in pieces])).view(np.float64)
     below = np.cumsum(np.where(wanted, counts, 0))
-    return [float(rising[below[at] - ends[at] + rank]) for rank, at in holders.items()]
+    return [float(rising[below[at] - ends[at] + rank]) for rank, at in zip(ranks, holders)]
 
 
 def quantiles(values: np.ndarray, parts: Sequence[int]) -> list[float]:
