@@ -30,7 +30,7 @@ CHUNK_BYTES = 1 << 20
 ROWS_MAX = 20_000_000
 #: The most detours that are listed one by one; of later ones, sums are kept.
 LISTED_MAX = 10_000_000
-#: What is said of a trace of so many detours.
+#: What is said of a trace with more detours.
 UNLISTED = "only the first {:,} of {:,} detours are listed; the percentiles are theirs"
 #: The most samples of a histogram.
 SAMPLES_MAX = 100_000_000

@@ -96,7 +96,7 @@ def read(path: Path | str) -> list[FwqData]:
 
 def _nominal(values: np.ndarray, times: np.ndarray, threshold: int) -> tuple[int, int, bool]:
     """Returns the nominal length, the excess above which a sample is disturbed, and whether that separates
-    disturbed samples from others; of rising `values`, each of which occurs so many times."""
+    disturbed samples from others; `values` rise, and each occurs as often as `times` says."""
     if int(values[-1]) < FLOOR_BELOW:
         floor = floor_of(values, times)
         if floor_separable(floor, values, times):

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads netgauge's noise benchmark (`-x noise`), methods ftq and fwq. selfish.py reads its selfish files.
+"""Reads netgauge's noise benchmark (2.4.6, `-x noise -e METHOD`), methods ftq and fwq. selfish.py reads its
+selfish files.
 
-Both are `#` lines and then a line per cycle with its number. For FTQ the line has the operations of a
-quantum, whose length is in the header; for FWQ the duration of the fixed work in whole µs. Cycles have no
-gaps, so their numbers give the time."""
+Both are `#` lines and then a line per cycle with its number. For FTQ the line has the work of a quantum,
+whose length is in the header; for FWQ the duration of the fixed work in whole µs. Cycles have no gaps, so
+their numbers give the time.
+
+FTQ reads the clock after each turn of a loop, and writes the turns times the work of one, cut off to a whole
+number (23, 46, 69, 92, 115, 138 … for 23.02). A turn is the operation here: it, and not a unit of work, is
+what a silent quantum may lack.
+"""
 
 from __future__ import annotations
 
@@ -48,13 +54,28 @@ def _cycles(path: Path | str) -> Block:
     return block
 
 
+def _turns(work: np.ndarray) -> np.ndarray:
+    """Returns the turns that made the work of each quantum; the work itself if it is not a multiple of one
+    turn's."""
+    values = np.unique(work[work > 0])
+    steps = np.diff(values)
+    if not len(steps) or steps.min() < 2:
+        return work
+    one = float(steps[steps < 1.5 * steps.min()].mean())
+    one = float((values[-1] - values[0]) / np.rint(steps / one).sum())
+    one = float(values[-1] / np.rint(values[-1] / one))
+    turns = np.rint(work / one)
+    cut_off = 1.5  # to a whole number, and once more in `one`
+    return turns.astype(np.int64) if np.abs(work - turns * one).max() <= cut_off else work
+
+
 def read_ftq(path: Path | str) -> FtqData:
     """Returns the samples of `-x noise -m ftq`."""
     block = _cycles(path)
     quantum_us = header_whole(block.header, "Compute-Cycle Duration")
     if not quantum_us:
         raise NetgaugeError(f"{path}: no '# Compute-Cycle Duration: N usec': the quantum is unknown")
-    counts = block.rows.column(1)
+    counts = _turns(block.rows.column(1))
     starts = np.arange(len(counts), dtype=np.int64) * (quantum_us * 1000)
     return FtqData(str(path), quantum_us * 1000, starts, counts, block.header)
 

@@ -9,7 +9,8 @@ kernel of 2012.) The columns are named by the heading; these are used:
     #delta        those of which it kept the length     rt_s          the measured time, whole seconds
     max_ns        the longest that it kept              median_ns, p90_ns, p99_ns, p99.9_ns
 
-It keeps the lengths of the first so many interruptions (-n); the longest one and the percentiles are theirs.
+It keeps the lengths of a limited number of interruptions, the first ones (-n); the longest one and the
+percentiles are theirs.
 The threshold (-d, 100 ns by default) is not in the table.
 """
 

@@ -129,9 +129,9 @@ def quantile(values: np.ndarray, per_million: int) -> float:
     return float(values[max(rank, 1) - 1])
 
 
-#: Values that are looked at in one step; a copy of so many is no burden.
+#: Values that are looked at in one step; a copy of them is no burden.
 PIECE = 1 << 20
-#: The digits of a value that `order_statistics` counts by, of 63: the exponent and nine bits behind it.
+#: The digits of a value that `order_statistics` counts by, of 63: the exponent and nine bits below it.
 _COUNTED_BITS = 20
 
 

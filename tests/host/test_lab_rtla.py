@@ -66,7 +66,10 @@ count:        1         1         0
 rtla timerlat hit stop tracing
   12 Saving trace to timerlat_trace.txt
 """
-EVENT = "  osnoise/1-961  [001] ....  100.000009: sample_threshold: start 100.000000000 duration 9000 ns interferences 1\n"  # noqa: E501
+EVENT = (
+    "  osnoise/1-961  [001] ....  100.000009: sample_threshold: start 100.000000000 duration 9000 ns "
+    "interferences 1\n"
+)
 IRQ = (
     "  osnoise/1-961  [001] d.h.  {}.000009: irq_noise: local_timer:236 start {}.000000000 duration 1845 ns\n"
 )

@@ -219,6 +219,19 @@ def test_a_damage_is_named(text: str, said: str, tmp_path: Path) -> None:
     assert said in str(error.value) and "\n" not in str(error.value)
 
 
+@pytest.mark.parametrize("work", [23.02, 2.5, 117.9])
+def test_netgauge_s_ftq_counts_turns_of_its_loop(work: float, tmp_path: Path) -> None:
+    """A silent quantum may lack one turn, whatever the work of a turn is. One quantum lost three turns, one
+    all of them."""
+    turns = [921 - (i % 7 == 3) for i in range(300)]
+    turns[100], turns[200] = 918, 0
+    lines = "".join(f" {i}                {int(turn * work)}\n" for i, turn in enumerate(turns))
+    head = "# Benchmark Method: ftq\n# Compute-Cycle Duration: 1000 usec\n# Number of Cycles/Detours: 300\n"
+    (trace,) = written(tmp_path, head + lines)
+    assert trace.start_ns.tolist() == [100e6, 200e6] and not trace.doubt
+    assert trace.duration_ns[1] == 1e6 and trace.duration_ns[0] == pytest.approx(3e6 / 921, rel=0.1)
+
+
 def test_a_detour_of_no_length_is_a_detour(tmp_path: Path) -> None:
     (trace,) = written(tmp_path, SELFISH.replace("\t250", "\t0"))
     assert trace.detours == 2 and detour_figures(trace).minimum_ns == 0
