@@ -32,8 +32,6 @@ ROWS_MAX = 20_000_000
 LISTED_MAX = 10_000_000
 #: What is said of a trace with more detours.
 UNLISTED = "only the first {:,} of {:,} detours are listed; the percentiles are theirs"
-#: The most samples of a histogram.
-SAMPLES_MAX = 100_000_000
 #: A full column grows by this part.
 GROWTH_ONE_IN = 16
 #: A decimal number with this number of digits fits in 63 bits.

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import SAMPLES_MAX
+from lab.formats.histogram import Histogram, histogram_trace
 from lab.formats.reading import text_lines, text_open
 from lab.formats.trace import Totals, Trace, latency_trace, over_doubt
 
@@ -37,23 +37,11 @@ def _whole_words(where: str, words: list[str], count: int, right: str) -> list[i
     return [int(word) for word in words]
 
 
-def _histogram(
-    path: Path | str, name: str, of: str, buckets: list[tuple[float, int]], over: tuple[float, int, float]
-) -> tuple[np.ndarray, Totals, dict[str, str]]:
-    """Returns lengths, totals and parameters of (length, count) buckets. `over` is the last bucket's end, the
-    number of longer samples, and the longest one."""
-    counts = [count for _, count in buckets]
-    total = sum(counts) + over[1]
-    if total > SAMPLES_MAX:
-        raise LatencyError(
-            f"{path}: {of}: more than {SAMPLES_MAX} samples; this is not a histogram of {name}"
-        )
-    lengths = np.concatenate(
-        [np.repeat([length for length, _ in buckets], counts), np.full(over[1], over[0])]
-    )
-    longest = max(over[2], float(lengths.max()) if total else 0.0)
-    totals = Totals(total, float(lengths.sum()), longest)
-    return lengths, totals, {"over": f"{over[1]} longer than {over[0] / US_NS:g} µs"} if over[1] else {}
+def _over(histogram: Histogram) -> dict[str, str]:
+    """Returns the parameter that says how many samples are beyond the histogram."""
+    if not histogram.over:
+        return {}
+    return {"over": f"{histogram.over} longer than {histogram.beyond_ns / US_NS:g} µs"}
 
 
 # ---- cyclictest ----
@@ -169,15 +157,10 @@ def _cyclictest_column(path: Path | str, found: _Cyclictest, thread: int) -> Tra
             f"{path}: thread {thread}: {listed} samples in the buckets, but {found.of('Total', thread)} "
             "in '# Total': lines are missing or damaged"
         )
-    last = (found.rows[-1][0] + 1) * US_NS
     buckets = [(index * US_NS, counts[thread]) for index, counts in found.rows]
-    lengths, totals, parameters = _histogram(
-        path, "latencies", f"thread {thread}", buckets, (last, over, longest)
-    )
-    totals = replace(totals, mean_ns=mean or None)
-    return latency_trace(
-        source, "cyclictest", lengths, totals, parameters=parameters, doubt=over_doubt(over), over=over
-    )
+    histogram = Histogram.of(buckets, over, (found.rows[-1][0] + 1) * US_NS)
+    totals = histogram.totals(longest_ns=max(longest, histogram.longest_ns), mean_ns=mean or None)
+    return histogram_trace(source, "cyclictest", histogram, totals, parameters=_over(histogram))
 
 
 def _json_of(path: Path | str) -> dict[str, Any]:
@@ -249,22 +232,18 @@ def _json_latencies(
     """Returns the trace of a thread of cyclictest; `scale` is the unit of its numbers in ns."""
     cycles = int(_number(path, thread, "cycles"))
     low, mean, high = (_number(path, thread, name) * scale for name in ("min", "avg", "max"))
-    lengths, _, _ = _histogram(
-        path, "latencies", key, [(value * scale, count) for value, count in buckets], (0.0, 0, high)
-    )
-    over = max(cycles - len(lengths), 0) if buckets else 0
-    if over:
-        lengths = np.concatenate([lengths, np.full(over, (buckets[-1][0] + 1) * scale)])
+    listed = sum(count for _, count in buckets)
+    over = max(cycles - listed, 0) if buckets else 0
+    beyond = (buckets[-1][0] + 1) * scale if buckets else 0.0
+    histogram = Histogram.of([(value * scale, count) for value, count in buckets], over, beyond)
     cpu = thread.get("cpu")
-    return latency_trace(
+    return histogram_trace(
         f"{path}:thread {key}",
         "cyclictest",
-        lengths,
-        Totals(cycles, mean * cycles, high, low, mean),
+        histogram,
+        Totals(cycles, mean * cycles, high, low, mean, histogram.percentiles()),
         parameters=parameters,
-        doubt=over_doubt(over),
         cpu=cpu if isinstance(cpu, int) and not isinstance(cpu, bool) else None,
-        over=over,
     )
 
 
@@ -286,12 +265,13 @@ def _oslat(
     last_us = buckets[-1][0]
     middles = [((us - 0.5) * US_NS, count) for us, count in buckets if filled[0] < us < last_us]
     over = buckets[-1][1] if last_us > filled[0] else 0
-    lengths, totals, more = _histogram(
-        path, "detours", f"CPU {cpu}", middles, ((last_us - 1) * US_NS, over, longest_ns if over else 0.0)
-    )
+    histogram = Histogram.of(middles, over, (last_us - 1) * US_NS)
+    lengths = histogram.listed()
+    totals = histogram.totals(longest_ns=max(longest_ns, histogram.longest_ns) if over else None)
     return Trace(
         f"{path}:CPU {cpu}", "oslat", np.zeros(len(lengths)), lengths, span_ns, filled[0] * US_NS, "Linux",
-        cpu, {**parameters, **more}, starts_known=False, totals=totals, doubt=over_doubt(over), over=over,
+        cpu, {**parameters, **_over(histogram)}, starts_known=False, totals=totals, doubt=over_doubt(over),
+        over=min(over, len(lengths)),
     )  # fmt: skip
 
 

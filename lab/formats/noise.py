@@ -21,7 +21,12 @@ from lab.formats.reading import header_number, text_open
 from lab.formats.trace import Totals, Trace, header_parameters
 
 LAYOUT = Layout(
-    2, False, "a detour", "a detour is 'start<TAB>duration' in ns", FormatError, listed_max=LISTED_MAX
+    2,
+    False,
+    "a detour",
+    "a detour is 'start<TAB>duration' in ns, from 0 on",
+    FormatError,
+    listed_max=LISTED_MAX,
 )
 #: A comment that only these files have, or a period before the data, where selfish files have none.
 SIGN = re.compile(

@@ -28,10 +28,10 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import SAMPLES_MAX
+from lab.formats.histogram import Histogram, histogram_trace
 from lab.formats.osnoise import COUNTERS
 from lab.formats.reading import text_lines
-from lab.formats.trace import Totals, Trace, latency_trace, over_doubt
+from lab.formats.trace import Totals, Trace, latency_trace
 
 US_NS = 1e3
 
@@ -254,17 +254,8 @@ def _table_line(found: _Table, kind: _Kind, where: str, line: str) -> None:
         found.rows.append((index, counts))
 
 
-@dataclass(frozen=True)
-class _Column:
-    """One column: its lengths in ns, of which the last `over` are beyond the last bucket, so lower bounds,
-    and its totals."""
-
-    lengths: np.ndarray
-    over: int
-    totals: Totals
-
-
-def _column(path: Path | str, found: _Table, place: int) -> _Column:
+def _column(path: Path | str, found: _Table, place: int) -> tuple[Histogram, Totals]:
+    """Returns one column's lengths, and its totals with the file's own mean and maximum."""
     name, scale = found.names[place], found.scale_ns
     low, mean, high = (found.summary.get(row, [])[place:] for row in ("min", "avg", "max"))
     counts = [row[1][place] for row in found.rows]
@@ -276,25 +267,20 @@ def _column(path: Path | str, found: _Table, place: int) -> _Column:
             f"{path}: {where}: {listed}{noun} in the buckets, but {stated:.0f} in the summary: lines are "
             "missing"
         )
-    if listed > SAMPLES_MAX:
-        raise RtlaError(
-            f"{path}: {name}: more than {SAMPLES_MAX} samples; give a histogram of a shorter session"
-        )
     longest = high[0] * scale if high and high[0] is not None else math.inf
     shortest = low[0] * scale if low and low[0] is not None else 0.0
     if shortest > longest:
         raise RtlaError(f"{path}: {name}: min above max; the summary is damaged")
     middles = (np.array([row[0] for row in found.rows], dtype=np.float64) + found.width / 2) * scale
     beyond = (found.rows[-1][0] + found.width) * scale if found.rows else shortest
-    lengths = np.concatenate([np.repeat(np.clip(middles, shortest, longest), counts), np.full(over, beyond)])
+    histogram = Histogram.of(list(zip(np.clip(middles, shortest, longest), counts)), over, beyond)
     if not listed:
-        return _Column(lengths, 0, Totals(0, 0.0, 0.0))
-    longest = longest if math.isfinite(longest) else float(lengths.max())
-    total = float(lengths.sum()) + (longest - beyond if over else 0.0)
+        return histogram, histogram.totals()
+    longest = longest if math.isfinite(longest) else histogram.longest_ns
+    total = histogram.total_ns + (longest - beyond if over else 0.0)
     if mean and mean[0] is not None:
         total = min(max(total, mean[0] * scale * listed), (mean[0] + 1 + found.width) * scale * listed)
-    totals = Totals(listed, total, longest, mean_ns=total / listed)
-    return _Column(lengths, over, totals)
+    return histogram, histogram.totals(total, longest, total / listed)
 
 
 def read_osnoise_hist(path: Path | str) -> list[Trace]:
@@ -311,20 +297,21 @@ def read_osnoise_hist(path: Path | str) -> list[Trace]:
         ]
     traces = []
     for place, name in enumerate(found.names):
-        column, cpu = _column(path, found, place), int(name[4:])
+        (histogram, totals), cpu = _column(path, found, place), int(name[4:])
+        lengths = histogram.listed()
         traces.append(
             Trace(
                 f"{path}:CPU {cpu}",
                 "rtla-hist",
-                np.zeros(len(column.lengths)),
-                column.lengths,
+                np.zeros(len(lengths)),
+                lengths,
                 found.span_ns,
                 system="Linux",
                 cpu=cpu,
-                parameters={"bucket_ns": f"{found.width * found.scale_ns:g}", "over": str(column.over)},
+                parameters={"bucket_ns": f"{found.width * found.scale_ns:g}", "over": str(histogram.over)},
                 starts_known=False,
-                totals=column.totals,
-                over=column.over,
+                totals=totals,
+                over=min(histogram.over, len(lengths)),
             )
         )
     return traces
@@ -340,17 +327,9 @@ def read_timerlat_hist(path: Path | str) -> list[Trace]:
         ]
     traces = []
     for place, name in enumerate(found.names):
-        column, cpu = _column(path, found, place), int(name[4:])
+        (histogram, totals), cpu = _column(path, found, place), int(name[4:])
+        source = f"{path}:CPU {cpu} {name[:3]}"
         traces.append(
-            latency_trace(
-                f"{path}:CPU {cpu} {name[:3]}",
-                "timerlat-hist",
-                column.lengths,
-                column.totals,
-                doubt=over_doubt(column.over),
-                cpu=cpu,
-                span_ns=found.span_ns,
-                over=column.over,
-            )
+            histogram_trace(source, "timerlat-hist", histogram, totals, cpu=cpu, span_ns=found.span_ns)
         )
     return traces

@@ -35,7 +35,7 @@ class SelfishError(DataError):
 
 
 LAYOUT = Layout(
-    2, False, "a detour", "a detour is 'start duration' in ns", SelfishError, listed_max=LISTED_MAX
+    2, False, "a detour", "a detour is 'start duration' in ns, from 0 on", SelfishError, listed_max=LISTED_MAX
 )
 
 #: The longest period in seconds: 2^63 ns.

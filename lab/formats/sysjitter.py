@@ -17,18 +17,9 @@ import numpy as np
 
 from lab.common.errors import DataError
 from lab.formats.columns import Comment, Layout, Rows, Table, blocks, check_rising, scan_file
+from lab.formats.histogram import PERCENTILES
 from lab.formats.reading import header_number, header_whole, text_lines, text_open
 from lab.formats.trace import Totals, Trace, header_parameters
-
-#: The percentiles in millionths.
-PARTS = {
-    "median": 500_000,
-    "p90": 900_000,
-    "p99": 990_000,
-    "p99.9": 999_000,
-    "p99.99": 999_900,
-    "p99.999": 999_990,
-}
 
 
 class SysjitterError(DataError):
@@ -95,7 +86,7 @@ def _summary_trace(path: Path | str, core: dict[str, float]) -> Trace:
     percentiles = {
         name: core[key]
         for key, name in _PERCENTILES.items()
-        if key in core and count * (1_000_000 - PARTS[name]) >= 1_000_000
+        if key in core and count * (1_000_000 - PERCENTILES[name]) >= 1_000_000
     }
     totals = Totals(
         count,

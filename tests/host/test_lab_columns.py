@@ -18,7 +18,9 @@ sys.path.insert(0, str(ROOT))
 
 from lab.common.errors import DataError
 from lab.formats import columns, noise, reading, registry, selfish
+from lab.formats.histogram import Histogram
 from lab.formats.reading import Floor
+from lab.formats.trace import latency_trace
 from lab.statistics import detour_figures, noise_ratio
 
 PARTS = [1, 50_000, 500_000, 900_000, 999_000, 999_990, 1_000_000]
@@ -139,3 +141,33 @@ def test_show_loads_nothing_that_draws() -> None:
     program = "import sys; sys.path.insert(0, sys.argv[1]); import lab.cli.show; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program, ROOT], capture_output=True, text=True, check=True)
     assert not {"matplotlib", "scipy"} & {name.partition(".")[0] for name in done.stdout.split()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_histogram_has_the_percentiles_of_its_samples(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    for top in (2, 50, 100_000):
+        lengths = np.unique(random.integers(1, 1000, 20)).astype(np.float64)
+        counts = random.integers(0, top, len(lengths)) * (random.random(len(lengths)) < 0.7)
+        histogram = Histogram.of(list(zip(lengths, counts)), int(random.integers(0, top)) // 9, lengths[-1])
+        listed = latency_trace("x", "x", histogram.listed(), histogram.totals(), over=histogram.over)
+        figures = detour_figures(listed)
+        assert figures.percentiles_ns == histogram.percentiles()
+        assert (figures.detours, listed.noise_ns) == (histogram.samples, pytest.approx(histogram.total_ns))
+
+
+def test_a_day_of_latencies_has_percentiles_without_a_list(tmp_path: Path) -> None:
+    """86.4 million samples, as text of five lines: they take no memory each."""
+    text = (
+        "# RTLA timerlat histogram\n# Time unit is microseconds (us)\n# Duration:   1 00:00:00\n"
+        "Index   IRQ-000   Thr-000\n1      86399000  80000000\n7          1000   6400000\n"
+        "over:         0         0\ncount: 86400000  86400000\n"
+        "min:          1         1\navg:          1         1\nmax:          7         7\n"
+    )
+    (tmp_path / "day.txt").write_text(text)
+    irq, thread = registry.read(tmp_path / "day.txt")
+    assert (irq.listed, irq.detours) == (0, 86_400_000)
+    assert detour_figures(irq).percentiles_ns["p99.99"] == 1500
+    assert (
+        detour_figures(irq).percentiles_ns["p99.999"] == detour_figures(thread).percentiles_ns["p99"] == 7000
+    )
