@@ -115,6 +115,17 @@ class FtqSummary:
         """Whether the least loss that counts is more than a tenth of a quantum; not if there is no floor."""
         return self.separable and self.disturbed_from > self.nominal_count // FLOOR_ONE_IN
 
+    @property
+    def floor_remark(self) -> str:
+        """What a high floor means, and what to do; empty if it is not high."""
+        share = self.disturbed_from / self.nominal_count
+        return (
+            f"the floor is {share:.0%} of a quantum: detours that take less of it are in no figure; measure "
+            "with a longer quantum, or on a CPU that runs nothing else"
+            if self.floor_is_high
+            else ""
+        )
+
 
 def _distances(start_ns: np.ndarray) -> np.ndarray:
     """Returns the distances of the quanta's starts, which rise; in as little memory as they fit in."""

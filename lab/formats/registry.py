@@ -61,10 +61,6 @@ FTQ_DOUBT = (
     "the best "
     "are counted and all figures are lower bounds; measure on a CPU that runs nothing else"
 )
-FTQ_FLOOR = (
-    "the floor is {:.0%} of a quantum: detours that take less of it are in no figure; measure with a longer "
-    "quantum, or on a CPU that runs nothing else"
-)
 FWQ_DOUBT = (
     "undisturbed samples cannot be distinguished from disturbed ones, so only samples that took twice as "
     "long "
@@ -123,7 +119,7 @@ def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
         parameters,
         data,
         doubt="" if summary.separable else FTQ_DOUBT,
-        remarks=(FTQ_FLOOR.format(summary.disturbed_from / summary.nominal_count),) * summary.floor_is_high,
+        remarks=(summary.floor_remark,) * summary.floor_is_high,
     )
 
 
