@@ -34,8 +34,9 @@ COUNTERS = ("HW", "NMI", "IRQ", "softirq", "thread")
 #: From this number of lines on, the time from the first to the last is that of the measurement to a tenth.
 LINES_MIN = 10
 
-_DETOUR = re.compile(r"\[(\d{1,5})\].* sample_threshold: start (\d{1,12})\.(\d{9}) duration (\d{1,18}) ns")
+_DETOUR = re.compile(r"\[(\d{1,5})\].* sample_threshold:\s+start (\d{1,12})\.(\d{9}) duration (\d{1,18}) ns")
 _STAMP = re.compile(r"\[\d{1,5}\]\s+(?:\S+\s+)?(\d{1,12})\.(\d{6,9}):\s")
+_LOST = re.compile(r"CPU:(\d{1,5}) \[LOST (?:(\d{1,12}) )?EVENTS\]")
 _PERIOD = re.compile(
     r"\[(\d{1,5})\]\s+\S+\s+(\d{1,12})\.(\d{1,9}):\s+(\d{1,15})\s+(\d{1,15})\s+(\d{1,3}\.\d+)"
     r"\s+(\d{1,15})((?:\s+\d{1,15}){5})\s*$"
@@ -57,6 +58,7 @@ class _Cpu:
     single_us: int = 0
     begun_ns: int | None = None
     counters: list[int] = field(default_factory=lambda: [0] * len(COUNTERS))
+    lost: str = ""
 
 
 @dataclass
@@ -127,9 +129,12 @@ def read_tracefs(path: Path | str, span_ns: float | None = None) -> list[Trace]:
                 raise OsnoiseError(f"{path}: more than {ROWS_MAX} detours; split the file")
         elif match := _PERIOD.search(line):
             _period_add(cpus.setdefault(int(match[1]), _Cpu()), match)
+        elif match := _LOST.search(line):
+            cpus.setdefault(int(match[1]), _Cpu()).lost = f"the tracer lost {match[2] or 'some'} events here"
         elif match := _STAMP.search(line):
             stamp = _nanoseconds(match[1], match[2])
             window.add(stamp, stamp)
+    cpus = {number: cpu for number, cpu in cpus.items() if cpu.starts or cpu.runtime_us}
     if not cpus:
         raise OsnoiseError(
             f"{path}: neither a 'sample_threshold' event nor a line of a period; trace with the osnoise "
@@ -151,7 +156,14 @@ def _silent(path: Path | str, number: int, cpu: _Cpu) -> Trace:
         cpu=number,
         parameters=dict(zip(COUNTERS, map(str, cpu.counters))),
         totals=Totals(sum(cpu.counters) if cpu.noise_us else 0, cpu.noise_us * 1e3, cpu.single_us * 1e3),
+        doubt=_doubt(cpu),
     )
+
+
+def _doubt(cpu: _Cpu) -> str:
+    """Returns why a CPU's figures are doubtful, or an empty text."""
+    how = "so all figures are lower bounds; trace with a larger buffer (buffer_size_kb)"
+    return f"{cpu.lost}, {how}" if cpu.lost else ""
 
 
 def _floats(whole: array[int], origin: int) -> np.ndarray:
@@ -186,6 +198,7 @@ def _trace(path: Path | str, number: int, cpu: _Cpu, window: _Window, span_ns: f
         system="Linux",
         cpu=number,
         parameters=parameters,
+        doubt=_doubt(cpu),
         remarks=tuple(remarks),
     )
 

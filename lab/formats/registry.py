@@ -331,7 +331,7 @@ FORMATS = (
     Format(
         "osnoise",
         "Linux's osnoise tracer, from tracefs",
-        _sign(r"^# tracer: osnoise|sample_threshold: start "),
+        _sign(r"^# tracer: osnoise|sample_threshold:\s+start "),
         lambda path, assumed: osnoise.read_tracefs(path, assumed.span_ns),
     ),
     Format(
@@ -429,7 +429,9 @@ def _by_name(name: str) -> Format:
 
 def _head(path: Path) -> bytes:
     """Returns a file's beginning, after a UTF-8 byte order mark. FormatError if it is text of wide
-    characters."""
+    characters, or cannot be read twice."""
+    if path.is_fifo() or path.is_char_device():
+        raise FormatError(f"{path}: a pipe or device; write its data into a file, and give that")
     with path.open("rb") as file:
         head = file.read(HEAD_BYTES)
     if wide := wide_encoding(head):

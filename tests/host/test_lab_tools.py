@@ -6,6 +6,7 @@ words for each."""
 from __future__ import annotations
 
 import json
+import os
 import random
 import sys
 from pathlib import Path
@@ -278,6 +279,12 @@ def test_a_damaged_text_is_a_trace_or_one_line(place: int, tmp_path: Path) -> No
 
 
 # lab show
+
+
+def test_a_pipe_is_refused_since_it_can_be_read_once_only(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="a pipe or device; write its data into a file"):
+        registry.read(tmp_path / "pipe")
 
 
 def test_show_goes_on_past_a_foreign_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
