@@ -26,6 +26,8 @@ from lab.common.errors import DataError
 from lab.formats.reading import LINE_BYTES_MAX, not_ascii, text_open, whole
 
 CHUNK_BYTES = 1 << 20
+#: The most `#` lines: they are kept in memory.
+COMMENTS_MAX = 100_000
 #: The most rows of data that are needed as a whole: 320 MB of memory for two columns.
 ROWS_MAX = 20_000_000
 #: The most detours that are listed one by one; of later ones, sums are kept.
@@ -193,7 +195,7 @@ def scan_stream(
 ) -> Iterator[Comment | Rows]:
     """Yields comments and rows of a stream in their order; `name` is used in messages. Raises `layout.error`,
     with `lines_end` also if the last line has no newline."""
-    line, kept, rows = 1, b"", 0
+    line, kept, rows, comments = 1, b"", 0, 0
     while chunk := file.read(CHUNK_BYTES):
         data = kept + chunk
         cut = data.rfind(b"\n") + 1
@@ -203,6 +205,9 @@ def scan_stream(
             raise layout.error(f"{name}:{number}: a line of more than {LINE_BYTES_MAX} bytes; {layout.right}")
         for part in _piece(name, data[:cut], line, layout):
             rows += len(part.lines) if isinstance(part, Rows) else 0
+            comments += isinstance(part, Comment)
+            if comments > COMMENTS_MAX:
+                raise layout.error(f"{name}:{part.line}: more than {COMMENTS_MAX} comments; {layout.right}")
             if rows > ROWS_MAX and layout.listed_max is None:
                 raise layout.error(
                     f"{name}: more than {ROWS_MAX} lines of data, which are needed as a whole; split the file"

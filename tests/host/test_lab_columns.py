@@ -114,6 +114,12 @@ def test_detours_that_have_no_room_are_summed_up(head: str, few: int, tmp_path: 
             registry.read(tmp_path / "long.dat")
 
 
+def test_comments_are_not_gathered_for_ever(tmp_path: Path) -> None:
+    (tmp_path / "notes.dat").write_text("# Benchmark Method: selfish\n" + "#\n" * columns.COMMENTS_MAX)
+    with pytest.raises(DataError, match=f"notes.dat:{columns.COMMENTS_MAX + 1}: more than"):
+        registry.read(tmp_path / "notes.dat")
+
+
 def peak_kib(path: Path) -> int:
     """The peak of `lab show`'s memory, KiB."""
     program = (
