@@ -23,7 +23,7 @@ from typing import BinaryIO
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.reading import LINE_BYTES_MAX, not_ascii, text_open, whole
+from lab.formats.reading import LINE_BYTES_MAX, not_text, text_open, whole
 
 CHUNK_BYTES = 1 << 20
 #: The most `#` lines: they are kept in memory.
@@ -108,8 +108,8 @@ def _slowly(name: str, data: bytes, first_line: int, layout: Layout) -> Rows:
     lines: list[int] = []
     rows: list[list[int] | list[float]] = []
     for number, raw in enumerate(data.split(b"\n"), start=first_line):
-        if not raw.isascii():
-            raise layout.error(f"{name}:{number}: not text: {not_ascii(raw)}; {layout.right}")
+        if wrong := not_text(raw):
+            raise layout.error(f"{name}:{number}: not text: {wrong}; {layout.right}")
         line = raw.decode("ascii").strip()
         if not line:
             continue
@@ -180,8 +180,8 @@ def _piece(name: str, data: bytes, line: int, layout: Layout) -> Iterator[Commen
                 yield from _rows(name, data[begun:start], line, layout)
                 line += data.count(b"\n", begun, start)
             raw = data[at + 1 : end]
-            if not raw.isascii():
-                raise layout.error(f"{name}:{line}: not text: {not_ascii(data[start:end])}; {layout.right}")
+            if wrong := not_text(data[start:end]):
+                raise layout.error(f"{name}:{line}: not text: {wrong}; {layout.right}")
             yield Comment(line, raw.decode("ascii").strip())
             line += 1
             begun = end

@@ -45,22 +45,23 @@ def wide_encoding(head: bytes) -> tuple[str, str] | None:
     return None
 
 
-def not_ascii(raw: bytes) -> str:
-    """Returns what a line is that is not ASCII: binary, or text in which encoding; with what to do."""
-    at = next((i for i, octet in enumerate(raw) if octet >= 0x80), 0)
+def not_text(raw: bytes) -> str:
+    """Returns why a line is not ASCII text, and what to do; empty if it is."""
+    if b"\0" in raw:
+        at = raw.index(b"\0") + 1
+        return f"a byte of 0 in column {at}: the file is binary or damaged, or a part of it is UTF-16"
+    if raw.isascii():
+        return ""
+    at = next(i for i, octet in enumerate(raw) if octet >= 0x80)
+    what = f"byte {raw[at]:#04x} in column {at + 1}"
     if any(octet < 0x20 and octet not in b"\t\r\n\x1b\f" for octet in raw):
-        return (
-            f"byte {raw[at]:#04x} in column {at + 1}, and control characters: the file is binary or damaged"
-        )
+        return f"{what}, and control characters: the file is binary or damaged"
     try:
         raw.decode("utf-8")
         name, code = "UTF-8", "UTF-8"
     except UnicodeDecodeError:
         name, code = "Latin-1 or Windows-1252", "CP1252"
-    return (
-        f"byte {raw[at]:#04x} in column {at + 1}, as in {name}; change it to ASCII: iconv -f {code} -t "
-        "ASCII//TRANSLIT"
-    )
+    return f"{what}, as in {name}; change it to ASCII: iconv -f {code} -t ASCII//TRANSLIT"
 
 
 def text_open(path: Path | str) -> BinaryIO:
@@ -82,8 +83,8 @@ def text_lines(path: Path | str, error: type[DataError], what: str) -> Iterator[
         number = 0
         while raw := file.readline(LINE_BYTES_MAX):
             number += 1
-            if not raw.isascii():
-                raise error(f"{path}:{number}: not text: {not_ascii(raw)}; give {what}")
+            if wrong := not_text(raw):
+                raise error(f"{path}:{number}: not text: {wrong}; give {what}")
             if not raw.endswith(b"\n"):
                 raise error(f"{path}:{number}: no newline at the end: the file is cut off, or is not text")
             if b"\x1b" in raw:
