@@ -143,8 +143,9 @@ def test_one_event_takes_no_share_of_an_unknown_time(
     assert "100 %" not in shown and "only one event" in shown
     assert command.main(["convert", path, "-o", str(tmp_path / "out")]) == 1
     assert "the measured time is unknown" in capsys.readouterr().err
-    assert command.main(["plot", "series", path, "-o", str(tmp_path / "out.png")]) == 1
-    assert "the measured time is unknown" in capsys.readouterr().err
+    for kind in ("series", "cdf"):
+        assert command.main(["plot", kind, path, "-o", str(tmp_path / "out.png")]) == 1
+        assert "the measured time is unknown" in capsys.readouterr().err
 
 
 def test_a_trace_without_periods_was_measured_from_its_first_line_to_its_last(tmp_path: Path) -> None:
