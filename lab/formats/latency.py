@@ -187,7 +187,7 @@ def _json_buckets(path: Path | str, thread: dict[str, Any]) -> list[tuple[int, i
     found = thread.get("histogram", {})
     try:
         buckets = sorted((int(key), int(count)) for key, count in found.items())
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise LatencyError(f"{path}: the histogram does not map µs to counts; the file is damaged") from None
     if any(key < 0 or not 0 <= count < 2**48 for key, count in buckets):
         raise LatencyError(f"{path}: the histogram has a negative or too large number; the file is damaged")
@@ -356,8 +356,10 @@ def read_hwlatdetect(path: Path | str) -> list[Trace]:
         raise LatencyError(
             f"{path}: {stated} samples recorded, but {len(starts)} lines of them: lines are missing"
         )
+    if not 0 < width <= window:
+        raise LatencyError(f"{path}: a sample width of {width:g} µs in a window of {window:g} µs: impossible")
     origin = starts[0] if starts else 0
-    measured_ns = seconds * 1e9 * min(width / window, 1.0) if window else 0.0
+    measured_ns = seconds * 1e9 * width / window
     return [
         Trace(
             str(path), "hwlatdetect", np.array(starts, dtype=np.float64) * 0.0, np.array(lengths,

@@ -199,9 +199,10 @@ def _table(path: Path | str, kind: _Kind) -> _Table:
     """Reads and checks a histogram."""
     found = _Table()
     for number, line in text_lines(path, RtlaError, "rtla's output"):
-        _table_line(found, kind, f"{path}:{number}", line)
-        if "max" in found.summary:
-            break  # after it, rtla sums up the columns, and says what it saved
+        if line.split()[:1] == ["Index"] and found.headed:
+            raise RtlaError(f"{path}:{number}: a second heading; give the output of one session")
+        if "max" not in found.summary:  # after it, rtla sums up the columns, and says what it saved
+            _table_line(found, kind, f"{path}:{number}", line)
     if not found.headed or "count" not in found.summary:
         raise RtlaError(
             f"{path}: no '{kind.example}' or no 'count:' line: the file is cut off, or was made with "

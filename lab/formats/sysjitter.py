@@ -68,11 +68,11 @@ def read_summary(path: Path | str) -> list[Trace]:
         if not line.strip():
             continue
         if not all(re.fullmatch(r"\d{1,18}(\.\d{1,9})?", word) for word in words) or (
-            rows and len(words) != len(rows["core_i"])
+            rows and len(words) != len(next(iter(rows.values())))
         ):
             raise SysjitterError(f"{path}:{number}: not a figure for each core: {line[:60]!r}")
         rows[key] = [float(word) for word in words]
-    for key in ("runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
+    for key in ("core_i", "runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
         if key not in rows:
             raise SysjitterError(f"{path}: no {key!r}: the summary is cut off; give sysjitter's whole output")
     return [

@@ -23,6 +23,7 @@ from lab.formats.registry import Assumed
 from lab.formats.trace import Trace
 from lab.statistics import detour_figures
 from tests import published
+from tests.host import test_lab_formats, test_lab_readers, test_lab_rtla
 
 #: After github.com/gsauthof/osjitter's source and README.
 OSJITTER = """ CPU  TSC_khz  #intr  #delta  ovfl_ns  invol_ctx  sum_intr_ns  iratio  rt_s  loop_ns  median_ns  p20_ns  p80_ns  p90_ns  p99_ns  p99.9_ns   max_ns  mad_ns
@@ -278,6 +279,23 @@ def test_a_damaged_text_is_a_trace_or_one_line(place: int, tmp_path: Path) -> No
             continue
         for trace in traces:
             detour_figures(trace)
+
+
+def test_any_text_under_any_name_is_a_trace_or_one_line(tmp_path: Path) -> None:
+    """Formats that the user names, of files of other tools, with damages."""
+    texts = [text.encode() for text in (*TEXTS, *test_lab_rtla.TEXTS, *test_lab_formats.TEXTS.values())]
+    texts += [test_lab_readers.small(name) for name in ("hwlatdetect", "oslat.json", "sysjitter.txt")]
+    chance = random.Random(38)
+    for _ in range(800):
+        name = chance.choice([None, *registry.NAMES])
+        content = test_lab_formats.damaged(chance.choice(texts), chance)
+        try:
+            traces = written(tmp_path, content, Assumed(name, ticks_per_ns=2.6))
+        except DataError as error:
+            assert str(error).isprintable() and str(tmp_path) in str(error) and len(str(error)) < 700
+            continue
+        for trace in traces:
+            assert not detour_figures(trace).noise_ratio < 0
 
 
 # lab show
