@@ -178,7 +178,7 @@ def test_trace_cmd_pads_names_and_the_tracer_says_what_it_lost(tmp_path: Path) -
         (OVER.replace("min:          1 ", "min:       9999 "), "CPU-000: min above max"),
         (OVER.replace("avg:       2.03 ", "avg:       nan "), "rtla.txt:10: not a summary"),
         (OVER.replace("avg:       2.03 ", "avg:  "), "'avg:' does not have 2 columns"),
-        (OVER + OVER, "rtla.txt:14: a second heading; give the output of one session"),
+        (OVER + OVER, "rtla.txt:15: a second heading; give the output of one session"),
         (OVER.replace("0 00:01:00", "0 00:00:00"), "no '# Duration: D HH:MM:SS' above 0"),
         (HWNOISE.replace("99.99999           5", "99.99999           x"), "rtla.txt:4: not a CPU's line"),
         (HWNOISE.replace(" 20    99", " 449250001    99"), "rtla.txt:4: noise of 449250001000 ns"),
