@@ -5,8 +5,10 @@ them."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from lab.common.errors import DataError
 from lab.formats import phase, registry
@@ -105,27 +107,31 @@ def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
     return systems
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The content of the files and folders of a command line. `refused` has a line on each named file that
-    cannot be read, `left_out` on each such file of a folder."""
+T = TypeVar("T")
 
-    systems: list[System]
+
+@dataclass(frozen=True)
+class Shown(Generic[T]):
+    """The content of the files and folders of a command line: what `of` made of each system. `refused` has a
+    line on each named file that cannot be read, `left_out` on each such file of a folder."""
+
+    systems: list[T]
     phases: list[tuple[Path, phase.PhaseData]]
     left_out: list[str]
     refused: list[str]
 
 
-def files_of(files: list[Input], assumed: Assumed) -> Shown:
-    """Reads every file that can be read."""
-    shown = Shown([], [], [], [])
+def files_of(files: list[Input], assumed: Assumed, of: Callable[[System], T]) -> Shown[T]:
+    """Reads every file that can be read. Of a system only what `of` returns is kept, since a folder's traces
+    together may be larger than memory."""
+    shown: Shown[T] = Shown([], [], [], [])
 
     def add(given: Input, refused: list[str]) -> None:
         try:
             if measured := phases_of(given.path, assumed):
                 shown.phases.extend((given.path, data) for data in measured)
             else:
-                shown.systems.extend(systems_of([given], assumed))
+                shown.systems.extend(map(of, systems_of([given], assumed)))
         except (DataError, OSError) as error:
             refused.append(str(error))
 

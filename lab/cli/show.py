@@ -12,8 +12,11 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lab import statistics
 from lab.cli.inputs import add_assumed, add_files, assumed_of, files_of
@@ -40,6 +43,21 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--parameters", action="store_true", help="also all parameters that the files state")
 
 
+@dataclass(frozen=True)
+class Figures(DetourFigures):
+    """The figures, and the number of detours that were listed one by one."""
+
+    listed: int
+
+
+def judged(system: System) -> tuple[System, Figures]:
+    """Returns the system's figures, and the system without its detours."""
+    trace, none = system.trace, np.empty(0)
+    figures = Figures(**vars(statistics.detour_figures(trace)), listed=trace.listed)
+    bare = replace(trace, start_ns=none, duration_ns=none, samples=None, totals=None, over=0)
+    return replace(system, trace=bare), figures
+
+
 def _length(value: float | None) -> str:
     return "–" if value is None else time_text(value)
 
@@ -49,7 +67,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
+ROWS: tuple[tuple[str, Callable[[System, Figures], str]], ...] = (
     ("format", lambda s, f: s.trace.format),
     ("measured", lambda s, f: _length(_known(s.trace.span_ns))),
     ("threshold", lambda s, f: _length(s.trace.threshold_ns)),
@@ -58,7 +76,7 @@ ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
         lambda s, f: (
             f"{f.detours:,}"
             + " latencies" * s.trace.latencies
-            + (f" ({s.trace.listed:,} listed)" if f.detours > s.trace.listed else "")
+            + (f" ({f.listed:,} listed)" if f.detours > f.listed else "")
         ),
     ),
     ("detours a second", lambda s, f: "–" if math.isnan(f.per_second) else rate_text(f.per_second)),
@@ -74,7 +92,7 @@ ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
 )
 
 
-def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
+def figures_json(system: System, figures: Figures) -> dict[str, Any]:
     trace = system.trace
     return {
         "source": trace.source,
@@ -87,7 +105,7 @@ def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
         "remarks": list(trace.remarks),
         "threshold_ns": trace.threshold_ns,
         "detours": figures.detours,
-        "listed": trace.listed,
+        "listed": figures.listed,
         "detours_per_second": _known(figures.per_second),
         "noise_ratio": _known(figures.noise_ratio),
         "minimum_ns": figures.minimum_ns,
@@ -131,7 +149,7 @@ def _phases_print(found: Sequence[tuple[Path, PhaseData]]) -> None:
         print("?: undisturbed phases cannot be distinguished from delayed ones, so p means little\n")
 
 
-def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: bool) -> None:
+def _traces_print(found: Sequence[tuple[System, Figures]], parameters: bool) -> None:
     for first in range(0, len(found), COLUMNS_MAX):
         part = found[first : first + COLUMNS_MAX]
         print(
@@ -154,8 +172,8 @@ def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: boo
 
 
 def run(options: argparse.Namespace) -> int:
-    shown = files_of(options.files, assumed_of(options))
-    found = [(system, statistics.detour_figures(system.trace)) for system in shown.systems]
+    shown = files_of(options.files, assumed_of(options), judged)
+    found = shown.systems
     if options.json:
         rows = [figures_json(system, figures) for system, figures in found]
         print(json.dumps([*rows, *(phase_json(path, data) for path, data in shown.phases)], indent=2))
