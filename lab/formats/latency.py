@@ -3,16 +3,17 @@
 
 cyclictest does not measure detours but how late a timer woke it: each sample is a latency. So it has
 percentiles and a longest latency, but no noise ratio, and cannot be replayed. Without a histogram (-h) it
-prints a line of figures for each thread, again and again; the last one counts. oslat counts turns of a loop
-by their length in whole µs, rounded up: turns longer than the shortest ones are detours, and the last bucket
-holds all longer ones. hwlatdetect lists gaps that it saw with interrupts off, with their end and length, for
-only a part of each window.
+prints a line of figures for each thread, again and again, of which the last one counts, or each sample (-v).
+oslat counts turns of a loop by their length in whole µs, rounded up: turns longer than the shortest ones are
+detours, and the last bucket holds all longer ones. hwlatdetect lists gaps that it saw with interrupts off,
+with their end and length, for only a part of each window.
 """
 
 from __future__ import annotations
 
 import json
 import re
+from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -55,7 +56,11 @@ _THREAD = re.compile(
 )
 _NS_WIDTH = 8
 #: How other lines of its output begin: the load, warnings, the command in front of its first line.
-_OTHER_LINES = ("policy:", "Max CPUs", "INFO:", "WARN", "cyclictest", "running cmd")
+_OTHER_LINES = (
+    "policy:", "Max CPUs", "Online CPUs", "INFO:", "WARN", "Thread ", "cyclictest", "running cmd",
+)  # fmt: skip
+#: A sample with -v: the thread, the cycle, and the latency.
+_SAMPLE = re.compile(r" *(\d{1,6}): *\d{1,12}: *(\d{1,12})(?: |$)")
 
 
 def _cyclictest_line(where: str, line: str) -> tuple[int, Totals] | None:
@@ -79,13 +84,15 @@ def _cyclictest_line(where: str, line: str) -> tuple[int, Totals] | None:
 @dataclass
 class _Cyclictest:
     """What cyclictest printed: buckets (a row is a bucket's µs and a count for each column), the summary
-    below them, the threads that it names there, and the last line of figures of each thread."""
+    below them, the threads that it names there, the last line of figures of each thread; and with -v each
+    thread's samples, µs."""
 
     rows: list[tuple[int, list[int]]] = field(default_factory=list)
     summary: dict[str, list[int]] = field(default_factory=dict)
     width: int | None = None
     named: int = 0
     threads: dict[int, Totals] = field(default_factory=dict)
+    samples: dict[int, array[int]] = field(default_factory=dict)
 
     def add(self, where: str, line: str) -> None:
         words = line.split()
@@ -97,6 +104,8 @@ class _Cyclictest:
         elif line.startswith("T:"):
             if found_thread := _cyclictest_line(where, line):
                 self.threads[found_thread[0]] = found_thread[1]
+        elif match := _SAMPLE.match(line):
+            self.samples.setdefault(int(match[1]), array("q")).append(int(match[2]))
         elif re.match(r"# Thread \d+:", line):
             self.named += 1
         elif words and words[0].isdigit():
@@ -132,6 +141,8 @@ def read_cyclictest(path: Path | str) -> list[Trace]:
                 "cyclictest's whole output"
             )
         return [_cyclictest_column(path, found, thread) for thread in range(found.columns)]
+    if found.samples and not found.threads:
+        return [_cyclictest_samples(path, thread, found) for thread in sorted(found.samples)]
     if not found.threads:
         raise LatencyError(
             f"{path}: neither a histogram nor a thread's line with a sample; let cyclictest end (-D 60)"
@@ -140,6 +151,12 @@ def read_cyclictest(path: Path | str) -> list[Trace]:
         latency_trace(f"{path}:thread {thread}", "cyclictest", np.empty(0), totals)
         for thread, totals in sorted(found.threads.items())
     ]
+
+
+def _cyclictest_samples(path: Path | str, thread: int, found: _Cyclictest) -> Trace:
+    lengths = np.array(found.samples[thread], dtype=np.float64) * US_NS
+    totals = Totals(len(lengths), float(lengths.sum()), float(lengths.max()))
+    return latency_trace(f"{path}:thread {thread}", "cyclictest", lengths, totals)
 
 
 def _cyclictest_column(path: Path | str, found: _Cyclictest, thread: int) -> Trace:

@@ -283,7 +283,10 @@ FORMATS = (
     Format(
         "cyclictest",
         "cyclictest (-h for percentiles)",
-        _sign(r"^# Histogram\s*$|^# (Total|Min Latencies|Histogram Overflows): |^T: ?\d+ \("),
+        _sign(
+            r"^# Histogram\s*$|^# (Total|Min Latencies|Histogram Overflows): "
+            r"|^T: ?\d+ \(|^ *\d+: +\d+: +\d+\s*$"
+        ),
         lambda path, _: latency.read_cyclictest(path),
     ),
     Format(

@@ -100,6 +100,14 @@ def test_cyclictest_without_a_histogram_has_the_last_figures_of_each_thread(tmp_
     assert detour_figures(nano).maximum_ns == 306_002
 
 
+def test_cyclictest_s_samples_are_latencies_one_by_one(tmp_path: Path) -> None:
+    text = "# /dev/cpu_dma_latency set to 0us\nThread 0 Interval: 1000\n"
+    text += "".join(f"{i % 2:8d}:{i // 2:8d}:{10 + i:8d}\n" for i in range(7))
+    zero, one = written(tmp_path, text)
+    assert zero.duration_ns.tolist() == [10e3, 12e3, 14e3, 16e3] and zero.latencies
+    assert detour_figures(one).maximum_ns == 15e3
+
+
 def test_cyclictest_s_sum_of_threads_is_no_thread(tmp_path: Path) -> None:
     assert [trace.detours for trace in written(tmp_path, CYCLICTEST_ALL)] == [4, 3]
     traces = written(tmp_path, CYCLICTEST_SUMMARY)
