@@ -132,6 +132,18 @@ static void detours_sum(const uint64_t *counts, size_t samples, struct ftq_analy
     }
 }
 
+bool ftq_floor_is_high(const struct ftq_analysis *result)
+{
+    return result->separable && result->disturbed_from > result->nominal_count / FTQ_FLOOR_ONE_IN;
+}
+
+/* Returns the share of a quantum, ns, that a loss of `count` operations is; exact for a quantum lost whole.
+ */
+static double price_ns(uint64_t count, uint64_t quantum_ns, uint64_t nominal)
+{
+    return (double)count * (double)quantum_ns / (double)nominal;
+}
+
 bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t threshold_ns,
                  uint64_t *scratch, struct ftq_analysis *result)
 {
@@ -161,11 +173,11 @@ bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, ui
 
     capacity = (double)result->nominal_count * (double)samples;
     result->operation_ns = (double)quantum_ns * (double)undisturbed / (double)undisturbed_count;
-    result->largest_loss_ns = (double)result->largest_loss * result->operation_ns;
+    result->largest_loss_ns = price_ns(result->largest_loss, quantum_ns, result->nominal_count);
     result->detours_per_second = (double)result->detours * 1e9 / ((double)samples * (double)quantum_ns);
     result->noise_ratio = (double)result->disturbed_loss / capacity;
     result->raw_ratio = (double)result->raw_loss / capacity;
-    result->floor_ns = result->operation_ns;
+    result->floor_ns = price_ns(1, quantum_ns, result->nominal_count);
     result->floor_ratio = 1.0 / (double)result->nominal_count;
     result->measured_floor_ratio = (double)result->one_short_quanta / capacity;
     return true;

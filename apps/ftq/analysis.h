@@ -26,6 +26,13 @@
  * (CPUs that take turns on one clock). The nominal count is then the median, and `disturbed_from` the
  * operations that last as long as the threshold, at least two.
  *
+ * Price of a loss: its share of the quantum, quantum_ns * loss / nominal_count. So a quantum that was lost
+ * whole is exactly one quantum, and no ratio of noise exceeds the raw one. The mean length of an operation
+ * would be another price where undisturbed quanta differ, since their mean is not the nominal count.
+ *
+ * Floor: the least loss of a disturbed quantum. If it is more than a tenth of the quantum, shorter detours,
+ * which may be many, are in no figure, and the programs say so.
+ *
  * Separable: whether undisturbed and disturbed quanta can be told apart. They cannot if the reach is half of
  * the mode or more, or if more than one quantum in twenty is above the mode by more than the reach: then the
  * mode is not the undisturbed speed, or there are several speeds. Such data have no floor. Even then, a
@@ -46,6 +53,8 @@
 
 /* The smallest possible `disturbed_from`, in counts: a loss of one is the beat. */
 #define FTQ_DISTURBED_LOSS 2
+/* A floor of more than one quantum in this number is remarked. */
+#define FTQ_FLOOR_ONE_IN 10
 
 struct ftq_analysis {
     uint64_t nominal_count;      /* operations of an undisturbed quantum, see above */
@@ -62,11 +71,11 @@ struct ftq_analysis {
     uint64_t largest_loss;       /* counts lost to the largest detour */
     uint64_t largest_loss_at;    /* index of the quantum in which it began; 0 if there is none */
     double operation_ns;         /* mean length of an operation in undisturbed quanta */
-    double largest_loss_ns;      /* largest_loss * operation_ns; right to about one operation */
+    double largest_loss_ns;      /* price of largest_loss, see above; right to about one operation */
     double detours_per_second;   /* over the whole window */
     double noise_ratio;          /* disturbed_loss / (nominal_count * samples) */
     double raw_ratio;            /* raw_loss / (nominal_count * samples) */
-    double floor_ns;             /* quantisation floor of one quantum: one operation */
+    double floor_ns;             /* quantisation floor of one quantum: price of one operation, see above */
     double floor_ratio;          /* most that the floor may add to raw_ratio: 1 / nominal_count */
     double measured_floor_ratio; /* what it added: one_short_quanta / (nominal_count * samples) */
 };
@@ -78,5 +87,8 @@ struct ftq_analysis {
  */
 bool ftq_analyse(const uint64_t *counts, size_t samples, uint64_t quantum_ns, uint64_t threshold_ns,
                  uint64_t *scratch, struct ftq_analysis *result);
+
+/* Returns whether the floor is to be remarked, see above. Without a floor (not separable) it is not. */
+bool ftq_floor_is_high(const struct ftq_analysis *result);
 
 #endif /* FTQ_ANALYSIS_H */

@@ -206,6 +206,12 @@ static void summary_print(const struct team_member *member, const struct ftq_ana
                 "note: undisturbed quanta cannot be distinguished from disturbed ones here: there is no "
                 "floor; only quanta that lost half of the best count as disturbed, and the figures are lower "
                 "bounds\n");
+    if (ftq_floor_is_high(r))
+        fprintf(
+            out,
+            "note: the floor is %.0f %% of a quantum: detours that take less of it are in no figure; use a "
+            "longer quantum, or a CPU that runs nothing else\n",
+            100 * (double)r->disturbed_from / (double)r->nominal_count);
     bench_entries_print(member);
 }
 

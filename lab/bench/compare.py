@@ -276,6 +276,7 @@ def as_table(columns: Sequence[Column]) -> str:
         for c in columns
         if c.shortfall_ratio and c.shortfall_ratio > SHORTFALL_NOTED and not c.turns_ns
     ]
+    notes += [f"{c.name}: {c.summary.floor_remark}" for c in columns if c.summary and c.summary.floor_is_high]
     notes += [f"{c.name}: absent: {c.absent}" for c in columns if c.summary is None]
     return "\n".join(
         [

@@ -5,14 +5,16 @@ them."""
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Generic, TypeVar
 
 from lab.common.errors import DataError
 from lab.formats import phase, registry
 from lab.formats.registry import Assumed
 from lab.formats.trace import Trace
-from lab.pictures.style import NAMES, STYLES, System, key_of
+from lab.pictures.systems import NAMES, STYLES, System, key_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ def add_assumed(parser: argparse.ArgumentParser) -> None:
         "--span",
         type=positive,
         metavar="SECONDS",
-        help="the time measured, for files of sysjitter without an interruption",
+        help="the time measured (sysjitter without an interruption, few events of osnoise)",
     )
 
 
@@ -105,36 +107,40 @@ def systems_of(files: list[Input], assumed: Assumed) -> list[System]:
     return systems
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The content of the files and folders of a command line; `left_out` has a line on each other file of a
-    folder."""
+T = TypeVar("T")
 
-    systems: list[System]
+
+@dataclass(frozen=True)
+class Shown(Generic[T]):
+    """The content of the files and folders of a command line: what `of` made of each system. `refused` has a
+    line on each named file that cannot be read, `left_out` on each such file of a folder."""
+
+    systems: list[T]
     phases: list[tuple[Path, phase.PhaseData]]
     left_out: list[str]
+    refused: list[str]
 
 
-def files_of(files: list[Input], assumed: Assumed) -> Shown:
-    """Reads every file. DataError or OSError if a named file is not good; such a file in a folder is left
-    out."""
-    shown = Shown([], [], [])
+def files_of(files: list[Input], assumed: Assumed, of: Callable[[System], T]) -> Shown[T]:
+    """Reads every file that can be read. Of a system only what `of` returns is kept, since a folder's traces
+    together may be larger than memory."""
+    shown: Shown[T] = Shown([], [], [], [])
 
-    def add(given: Input) -> None:
-        if measured := phases_of(given.path, assumed):
-            shown.phases.extend((given.path, data) for data in measured)
-        else:
-            shown.systems.extend(systems_of([given], assumed))
+    def add(given: Input, refused: list[str]) -> None:
+        try:
+            if measured := phases_of(given.path, assumed):
+                shown.phases.extend((given.path, data) for data in measured)
+            else:
+                shown.systems.extend(map(of, systems_of([given], assumed)))
+        except (DataError, OSError) as error:
+            refused.append(str(error))
 
     for given in files:
         if not given.path.is_dir():
-            add(given)
+            add(given, shown.refused)
             continue
         for path in sorted(path for path in given.path.rglob("*") if path.is_file()):
-            try:
-                add(Input(key_of(path.stem), path))
-            except (DataError, OSError) as error:
-                shown.left_out.append(str(error))
+            add(Input(key_of(path.stem), path), shown.left_out)
     return shown
 
 

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""`lab show`: shows a file's content and figures in a table, a column per trace; `--json` for programs."""
+"""`lab show`: shows a file's content and figures in a table, a column per trace; `--json` for programs.
+
+A file that cannot be read is named, and the others are shown. The status is 1 if the command line names such
+a file, or if no file could be read; other files of a folder are left out.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,24 @@ import json
 import math
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from lab import statistics
 from lab.cli.inputs import add_assumed, add_files, assumed_of, files_of
 from lab.common.text import percent_text, rate_text, table, time_text
 from lab.formats import phase
 from lab.formats.phase import PhaseData
-from lab.pictures.style import System
+from lab.pictures.systems import System
 from lab.statistics import DetourFigures
 
 #: The most columns of a table; more traces make another table.
 COLUMNS_MAX = 8
+#: The longest is one measured detour, not a statistic of many: it has a digit more.
+LONGEST_DIGITS = 4
 
 
 def add_parser(subparsers: Any) -> None:
@@ -34,6 +43,21 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--parameters", action="store_true", help="also all parameters that the files state")
 
 
+@dataclass(frozen=True)
+class Figures(DetourFigures):
+    """The figures, and the number of detours that were listed one by one."""
+
+    listed: int
+
+
+def judged(system: System) -> tuple[System, Figures]:
+    """Returns the system's figures, and the system without its detours."""
+    trace, none = system.trace, np.empty(0)
+    figures = Figures(**vars(statistics.detour_figures(trace)), listed=trace.listed)
+    bare = replace(trace, start_ns=none, duration_ns=none, samples=None, totals=None, over=0)
+    return replace(system, trace=bare), figures
+
+
 def _length(value: float | None) -> str:
     return "–" if value is None else time_text(value)
 
@@ -43,7 +67,7 @@ def _known(value: float) -> float | None:
     return None if math.isnan(value) else value
 
 
-ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
+ROWS: tuple[tuple[str, Callable[[System, Figures], str]], ...] = (
     ("format", lambda s, f: s.trace.format),
     ("measured", lambda s, f: _length(_known(s.trace.span_ns))),
     ("threshold", lambda s, f: _length(s.trace.threshold_ns)),
@@ -52,7 +76,7 @@ ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
         lambda s, f: (
             f"{f.detours:,}"
             + " latencies" * s.trace.latencies
-            + (f" ({s.trace.listed:,} listed)" if f.detours > s.trace.listed else "")
+            + (f" ({f.listed:,} listed)" if f.detours > f.listed else "")
         ),
     ),
     ("detours a second", lambda s, f: "–" if math.isnan(f.per_second) else rate_text(f.per_second)),
@@ -64,11 +88,11 @@ ROWS: tuple[tuple[str, Callable[[System, DetourFigures], str]], ...] = (
     ("99.9 %", lambda s, f: _length(f.percentiles_ns.get("p99.9"))),
     ("99.99 %", lambda s, f: _length(f.percentiles_ns.get("p99.99"))),
     ("99.999 %", lambda s, f: _length(f.percentiles_ns.get("p99.999"))),
-    ("longest", lambda s, f: _length(f.maximum_ns)),
+    ("longest", lambda s, f: "–" if f.maximum_ns is None else time_text(f.maximum_ns, LONGEST_DIGITS)),
 )
 
 
-def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
+def figures_json(system: System, figures: Figures) -> dict[str, Any]:
     trace = system.trace
     return {
         "source": trace.source,
@@ -78,9 +102,10 @@ def figures_json(system: System, figures: DetourFigures) -> dict[str, Any]:
         "span_ns": _known(trace.span_ns),
         "latencies": trace.latencies,
         "doubt": trace.doubt,
+        "remarks": list(trace.remarks),
         "threshold_ns": trace.threshold_ns,
         "detours": figures.detours,
-        "listed": trace.listed,
+        "listed": figures.listed,
         "detours_per_second": _known(figures.per_second),
         "noise_ratio": _known(figures.noise_ratio),
         "minimum_ns": figures.minimum_ns,
@@ -124,7 +149,7 @@ def _phases_print(found: Sequence[tuple[Path, PhaseData]]) -> None:
         print("?: undisturbed phases cannot be distinguished from delayed ones, so p means little\n")
 
 
-def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: bool) -> None:
+def _traces_print(found: Sequence[tuple[System, Figures]], parameters: bool) -> None:
     for first in range(0, len(found), COLUMNS_MAX):
         part = found[first : first + COLUMNS_MAX]
         print(
@@ -139,15 +164,16 @@ def _traces_print(found: Sequence[tuple[System, DetourFigures]], parameters: boo
             f"{system.name}: {system.trace.source}"
             + (f": {system.trace.system}" if system.trace.system else "")
         )
-        if system.trace.doubt:
-            print(f"    note: {system.trace.doubt}")
+        for note in (system.trace.doubt, *system.trace.remarks):
+            if note:
+                print(f"    note: {note}")
         if parameters:
             print("".join(f"    {key}: {value}\n" for key, value in system.trace.parameters.items()), end="")
 
 
 def run(options: argparse.Namespace) -> int:
-    shown = files_of(options.files, assumed_of(options))
-    found = [(system, statistics.detour_figures(system.trace)) for system in shown.systems]
+    shown = files_of(options.files, assumed_of(options), judged)
+    found = shown.systems
     if options.json:
         rows = [figures_json(system, figures) for system, figures in found]
         print(json.dumps([*rows, *(phase_json(path, data) for path, data in shown.phases)], indent=2))
@@ -155,6 +181,9 @@ def run(options: argparse.Namespace) -> int:
         _traces_print(found, options.parameters)
         if shown.phases:
             _phases_print(shown.phases)
+    sys.stdout.flush()  # so that a terminal shows the errors below the tables
     for reason in shown.left_out:
         print(f"lab show: left out: {reason}", file=sys.stderr)
-    return 0 if found or shown.phases else 1
+    for reason in shown.refused:
+        print(f"lab show: {reason}", file=sys.stderr)
+    return 0 if (found or shown.phases) and not shown.refused else 1

@@ -9,13 +9,15 @@ import math
 import re
 
 
-def time_text(ns: float) -> str:
-    """Returns a time with a suitable unit."""
-    ns = float(f"{ns:.3g}") if 1e3 > ns > 999.4 or ns >= 1e3 else ns  # 999.9 µs is 1 ms to three digits
+def time_text(ns: float, digits: int = 3) -> str:
+    """Returns a time with a suitable unit, to `digits` digits, at least three."""
+    ns = (
+        float(f"{ns:.{digits}g}") if 1e3 > ns > 999.4 or ns >= 1e3 else ns
+    )  # 999.9 µs is 1 ms to three digits
     for unit, size in (("s", 1e9), ("ms", 1e6), ("µs", 1e3)):
         if ns >= size:
             value = ns / size
-            return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.3g} {unit}"
+            return f"{value:,.0f} {unit}" if value >= 1000 else f"{value:.{digits}g} {unit}"
     return f"{ns:.0f} ns" if ns == int(ns) or ns >= 10 else f"{ns:.2g} ns"
 
 

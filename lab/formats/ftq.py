@@ -29,7 +29,7 @@ from lab.formats.columns import (
     scan_file,
     scan_text,
 )
-from lab.formats.reading import floor_of, header_number, header_whole
+from lab.formats.reading import PIECE, counted, floor_of, header_number, header_whole, narrow
 
 #: The least loss of a disturbed quantum, counts. A loss of one count can be the beat between time grid and
 #: loop.
@@ -37,6 +37,8 @@ DISTURBED_LOSS = 2
 
 #: At least one quantum in this number must have reached the nominal count.
 NOMINAL_ONE_IN = 20
+#: A floor of more than one quantum in this number is remarked.
+FLOOR_ONE_IN = 10
 
 
 class FtqError(DataError):
@@ -103,6 +105,38 @@ class FtqSummary:
     #: operations that each quantum lost, compared with the nominal count
     losses: np.ndarray = field(repr=False, compare=False)
 
+    def price_ns(self, losses: np.ndarray) -> np.ndarray:
+        """Returns the share of a quantum, ns, that each number of lost operations is. A quantum that was lost
+        whole is exactly one quantum."""
+        return losses.astype(np.float64) * self.quantum_ns / self.nominal_count
+
+    @property
+    def floor_is_high(self) -> bool:
+        """Whether the least loss that counts is more than a tenth of a quantum; not if there is no floor."""
+        return self.separable and self.disturbed_from > self.nominal_count // FLOOR_ONE_IN
+
+    @property
+    def floor_remark(self) -> str:
+        """What a high floor means, and what to do; empty if it is not high."""
+        share = self.disturbed_from / self.nominal_count
+        return (
+            f"the floor is {share:.0%} of a quantum: detours that take less of it are in no figure; measure "
+            "with a longer quantum, or on a CPU that runs nothing else"
+            if self.floor_is_high
+            else ""
+        )
+
+
+def _distances(start_ns: np.ndarray) -> np.ndarray:
+    """Returns the distances of the quanta's starts, which rise; in as little memory as they fit in."""
+    found = np.empty(len(start_ns) - 1, dtype=np.int32)
+    for i in range(0, len(found), PIECE):
+        piece = np.diff(start_ns[i : i + PIECE + 1])
+        if piece.max() >= 2**31:
+            return np.diff(start_ns)
+        found[i : i + PIECE] = piece
+    return found
+
 
 def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
     """Returns the length of a quantum, ns. It is the header's value if the median distance of the samples, or
@@ -112,10 +146,10 @@ def _quantum_ns(name: str, header: Sequence[str], start_ns: np.ndarray) -> int:
     if stated is None:
         frequency_hz = header_number(header, "Frequency")
         stated = 1e9 / frequency_hz if frequency_hz and frequency_hz > 0 else None
-    measured = float(np.median(np.diff(start_ns))) if len(start_ns) > 1 else None
+    measured = float(np.median(_distances(start_ns), overwrite_input=True)) if len(start_ns) > 1 else None
     if stated is not None and (measured is None or abs(stated - measured) <= 0.01 * measured):
         return round(stated)
-    if stated and (np.abs(np.diff(start_ns) - stated) <= 0.01 * stated).mean() >= 1 / NOMINAL_ONE_IN:
+    if stated and (np.abs(_distances(start_ns) - stated) <= 0.01 * stated).mean() >= 1 / NOMINAL_ONE_IN:
         return round(stated)
     if measured is None or measured < 1:
         raise FtqError(f"{name}: neither the header nor the samples give the length of a quantum")
@@ -131,16 +165,16 @@ def _siblings_total(path: Path) -> int:
     for other in path.parent.iterdir():
         if other != path and re.fullmatch(re.escape(match[1]) + r"_\d{1,5}\.dat", other.name):
             for block in blocks(scan_file(other, LAYOUT), LAYOUT):
-                total += int(block.rows.values[:, 1].sum())
+                total += int(block.rows.column(1).sum())
     return total
 
 
 def _block(name: str, block: Block, path: Path | None) -> FtqData:
-    if not len(block.rows.lines):
+    if not len(block.rows):
         raise FtqError(f"{name}: no samples; {LAYOUT.right}")
     check_rising(name, block.rows, 0, LAYOUT)
     check_sum(name, block.rows, 1, LAYOUT)
-    start_ns, counts = block.rows.values.T.copy()
+    start_ns, counts = block.rows.column(0), block.rows.column(1)
     stated = header_whole(block.header, "Total count is")
     total = int(counts.sum())
     if stated is not None and stated != total:
@@ -193,18 +227,25 @@ class Nominal:
 def nominal(counts: np.ndarray) -> Nominal:
     """Returns the nominal count by `apps/ftq/analysis.h`: the count that a twentieth of the quanta reached,
     if it is sharp; else the mode and its reach; if these do not separate, half of the best."""
-    falling = np.sort(counts)[::-1]
-    samples = len(falling)
-    best = int(falling[(samples - 1) // NOMINAL_ONE_IN])
-    if (
-        best < DISTURBED_LOSS
-        or int(((counts == best) | (counts == best - 1)).sum()) * NOMINAL_ONE_IN >= samples
-    ):
+    rising = narrow(counts)
+    rising.sort()
+    values, times = counted(rising)
+    values = values.astype(np.int64)
+    samples = len(counts)
+    from_best = np.cumsum(times[::-1])
+
+    def of_falling(place: int) -> int:
+        return int(values[::-1][np.searchsorted(from_best, place, side="right")])
+
+    best = of_falling((samples - 1) // NOMINAL_ONE_IN)
+    alike = int(times[(values == best) | (values == best - 1)].sum())
+    if best < DISTURBED_LOSS or alike * NOMINAL_ONE_IN >= samples:
         return Nominal(best, DISTURBED_LOSS)
-    losses = falling[0] - falling
-    floor = floor_of(losses[falling > 0])
-    found = int(falling[0]) - floor.mode
-    faster = int((losses < floor.mode - floor.reach).sum())
+    maximum = int(values[-1])
+    losses, worked = maximum - values[::-1], values[::-1] > 0
+    floor = floor_of(losses[worked], times[::-1][worked])
+    found = maximum - floor.mode
+    faster = int(times[::-1][losses < floor.mode - floor.reach].sum())
     if floor.reach < found // 2 and faster <= samples // NOMINAL_ONE_IN:
         return Nominal(found, max(floor.reach + 1, DISTURBED_LOSS))
     return Nominal(best, best - best // 2, False)
@@ -219,17 +260,27 @@ def nominal_above(counts: np.ndarray, quantum_ns: int, threshold_ns: int) -> Nom
     return Nominal(count, max(operations, DISTURBED_LOSS))
 
 
-def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> list[tuple[int, int]]:
-    """Returns the detours as ranges of quanta, [first, end). Quanta that were lost completely belong to the
-    detour around them."""
-    found: list[tuple[int, int]] = []
-    for i in np.flatnonzero(losses >= disturbed_from).tolist():
-        joins = found and found[-1][1] == i and (counts[i] == 0 or counts[i - 1] == 0)
-        if joins:
-            found[-1] = (found[-1][0], i + 1)
-        else:
-            found.append((i, i + 1))
-    return found
+@dataclass(frozen=True)
+class Detours:
+    """The detours as ranges of quanta: the first ones, those after the last, and the operations lost."""
+
+    first: np.ndarray
+    end: np.ndarray
+    lost: np.ndarray
+
+
+def detours(counts: np.ndarray, losses: np.ndarray, disturbed_from: int) -> Detours:
+    """Returns the detours. Quanta that were lost completely belong to the detour around them."""
+    disturbed = narrow(np.flatnonzero(losses >= disturbed_from))
+    whole = counts[disturbed] == 0
+    joined = np.zeros(len(disturbed), dtype=bool)
+    joined[1:] = (np.diff(disturbed) == 1) & (whole[1:] | whole[:-1])
+    begins = np.flatnonzero(~joined)
+    lost = losses[disturbed[begins]].astype(np.int64)
+    others = np.flatnonzero(joined)
+    np.add.at(lost, np.searchsorted(begins, others) - 1, losses[disturbed[others]])
+    lasts = np.append(begins[1:] - 1, len(disturbed) - 1)[: len(begins)]
+    return Detours(disturbed[begins], disturbed[lasts] + 1, lost)
 
 
 def summarise(data: FtqData) -> FtqSummary:
@@ -238,19 +289,18 @@ def summarise(data: FtqData) -> FtqSummary:
     by = nominal_above(counts, data.quantum_ns, data.threshold_ns) if data.threshold_ns else nominal(counts)
     if by.count < DISTURBED_LOSS:
         raise FtqError(f"{data.name}: fewer than two operations in the best quanta: too few to judge")
-    losses = np.maximum(by.count - counts, 0)
+    # A real quantum holds less than 2^31 operations, which saves half of the memory.
+    losses = np.empty(len(counts), dtype=np.int32 if by.count < 2**31 else np.int64)
+    for i in range(0, len(counts), PIECE):
+        losses[i : i + PIECE] = np.maximum(by.count - counts[i : i + PIECE], 0)
     quiet = losses < by.disturbed_from
-    largest, largest_at = 0, 0
-    ranges = detours(counts, losses, by.disturbed_from)
-    for first, end in ranges:
-        loss = int(losses[first:end].sum())
-        if loss > largest:
-            largest, largest_at = loss, first
+    found = detours(counts, losses, by.disturbed_from)
+    largest = int(found.lost.argmax()) if len(found.lost) else None
     capacity = by.count * len(counts)
-    operation_ns = data.quantum_ns * int(quiet.sum()) / int(counts[quiet].sum())
     one_short = int((losses == 1).sum())
-    disturbed_loss = int(losses[~quiet].sum())
-    raw_loss = int(losses.sum())
+    raw_loss = int(losses.sum(dtype=np.int64))
+    disturbed_loss = raw_loss - int(losses.sum(where=quiet, dtype=np.int64))
+    largest_loss = 0 if largest is None else int(found.lost[largest])
     return FtqSummary(
         samples=len(counts),
         quantum_ns=data.quantum_ns,
@@ -262,17 +312,17 @@ def summarise(data: FtqData) -> FtqSummary:
         one_short_quanta=one_short,
         disturbed_quanta=int((~quiet).sum()),
         lost_quanta=int((counts == 0).sum()),
-        detours=len(ranges),
+        detours=len(found.first),
         disturbed_loss=disturbed_loss,
         raw_loss=raw_loss,
-        largest_loss=largest,
-        largest_loss_at=largest_at,
-        operation_ns=operation_ns,
-        largest_loss_ns=largest * operation_ns,
-        detours_per_second=len(ranges) * 1e9 / data.window_ns,
+        largest_loss=largest_loss,
+        largest_loss_at=0 if largest is None else int(found.first[largest]),
+        operation_ns=data.quantum_ns * int(quiet.sum()) / int(counts.sum(where=quiet)),
+        largest_loss_ns=float(largest_loss) * data.quantum_ns / by.count,
+        detours_per_second=len(found.first) * 1e9 / data.window_ns,
         noise_ratio=disturbed_loss / capacity,
         raw_ratio=raw_loss / capacity,
-        floor_ns=operation_ns,
+        floor_ns=data.quantum_ns / by.count,
         floor_ratio=1 / by.count,
         measured_floor_ratio=one_short / capacity,
         losses=losses,

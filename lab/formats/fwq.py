@@ -17,7 +17,7 @@ import numpy as np
 
 from lab.common.errors import DataError
 from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
-from lab.formats.reading import floor_of, floor_separable, header_number, header_whole, quantile
+from lab.formats.reading import counted, floor_of, floor_separable, header_number, header_whole
 
 #: A floor is computed only if all samples are shorter than this, ticks.
 FLOOR_BELOW = 1 << 48
@@ -63,12 +63,12 @@ class FwqSummary:
 
 
 def _block(name: str, block: Block) -> FwqData:
-    if not len(block.rows.lines):
+    if not len(block.rows):
         raise FwqError(f"{name}: no samples; {LAYOUT.right}")
     check_sum(name, block.rows, 0, LAYOUT)
     return FwqData(
         name=name,
-        ticks=block.rows.values[:, 0].copy(),
+        ticks=block.rows.column(0),
         ticks_per_ns=header_number(block.header, "ticks_per_ns") or None,
         work_instructions=header_whole(block.header, "work_instructions"),
         threshold_ticks=header_whole(block.header, "threshold_ticks"),
@@ -94,15 +94,22 @@ def read(path: Path | str) -> list[FwqData]:
     return _blocks(str(path), scan_file(path, LAYOUT))
 
 
-def _nominal(rising: np.ndarray, threshold: int) -> tuple[int, int, bool]:
+def _nominal(values: np.ndarray, times: np.ndarray, threshold: int) -> tuple[int, int, bool]:
     """Returns the nominal length, the excess above which a sample is disturbed, and whether that separates
-    disturbed samples from others."""
-    if int(rising[-1]) < FLOOR_BELOW:
-        floor = floor_of(rising)
-        if floor_separable(floor, rising):
+    disturbed samples from others; `values` rise, and each occurs as often as `times` says."""
+    if int(values[-1]) < FLOOR_BELOW:
+        floor = floor_of(values, times)
+        if floor_separable(floor, values, times):
             return floor.mode, max(threshold, floor.reach), True
-    nominal = int(quantile(rising, 50_000))
+    nominal = _quantile(values, times, 50_000)
     return nominal, max(threshold, nominal), False
+
+
+def _quantile(values: np.ndarray, times: np.ndarray, per_million: int) -> int:
+    """Returns what `quantile` does, of values that occur several times."""
+    ends = np.cumsum(times)
+    rank = max((int(ends[-1]) * per_million + 999_999) // 1_000_000, 1) - 1
+    return int(values[np.searchsorted(ends, rank, side="right")])
 
 
 def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:
@@ -110,27 +117,27 @@ def summarise(data: FwqData, threshold_ticks: int | None = None) -> FwqSummary:
     threshold = data.threshold_ticks if threshold_ticks is None else threshold_ticks
     if threshold is None:
         raise FwqError(f"{data.name}: the file states no threshold; give one in ticks")
-    ticks = data.ticks
-    rising = np.sort(ticks)
-    nominal, limit, separable = _nominal(rising, threshold)
+    values, times = counted(np.sort(data.ticks))
+    nominal, limit, separable = _nominal(values, times, threshold)
     if nominal == 0:
         raise FwqError(f"{data.name}: the samples are shorter than a tick of the clock: nothing to judge")
-    excess = np.maximum(ticks - nominal, 0)
+    excess = np.maximum(values - nominal, 0)
     disturbed = excess > limit
-    total = int(ticks.sum())
+    total = int((values * times).sum())
+    raw_excess, disturbed_excess = (int(part.sum()) for part in (excess * times, (excess * times)[disturbed]))
     return FwqSummary(
-        samples=len(ticks),
-        minimum=int(rising[0]),
+        samples=len(data.ticks),
+        minimum=int(values[0]),
         nominal=nominal,
         disturbed_above=limit,
         separable=separable,
-        median=int(quantile(rising, 500_000)),
-        maximum=int(rising[-1]),
-        maximum_at=int(ticks.argmax()),
+        median=_quantile(values, times, 500_000),
+        maximum=int(values[-1]),
+        maximum_at=int(data.ticks.argmax()),
         total=total,
-        disturbed=int(disturbed.sum()),
-        disturbed_excess=int(excess[disturbed].sum()),
-        raw_excess=int(excess.sum()),
-        noise_ratio=int(excess[disturbed].sum()) / total,
-        raw_ratio=int(excess.sum()) / total,
+        disturbed=int(times[disturbed].sum()),
+        disturbed_excess=disturbed_excess,
+        raw_excess=raw_excess,
+        noise_ratio=disturbed_excess / total,
+        raw_ratio=raw_excess / total,
     )

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads Linux's latency tools: cyclictest, oslat and hwlatdetect (rt-tests), and `rtla timerlat`.
+"""Reads the tools of rt-tests: cyclictest, oslat and hwlatdetect.
 
-cyclictest and timerlat do not measure detours but how late a timer woke them: each sample is a latency. They
-have percentiles and a longest latency, but no noise ratio, and cannot be replayed. oslat counts turns of a
-loop by their length in whole µs, rounded up: turns longer than the shortest ones are detours, and the last
-bucket holds all longer ones. hwlatdetect lists gaps that it saw with interrupts off, with their end and
-length, for only a part of each window.
+cyclictest does not measure detours but how late a timer woke it: each sample is a latency. So it has
+percentiles and a longest latency, but no noise ratio, and cannot be replayed. Without a histogram (-h) it
+prints a line of figures for each thread, again and again, of which the last one counts, or each sample (-v).
+oslat counts turns of a loop by their length in whole µs, rounded up: turns longer than the shortest ones are
+detours, and the last bucket holds all longer ones. hwlatdetect lists gaps that it saw with interrupts off,
+with their end and length, for only a part of each window.
 """
 
 from __future__ import annotations
 
 import json
-import math
 import re
+from array import array
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import ROWS_MAX
-from lab.formats.osnoise import text_lines
-from lab.formats.trace import Totals, Trace
+from lab.formats.histogram import Histogram, histogram_trace
+from lab.formats.reading import text_lines, text_open
+from lab.formats.trace import Totals, Trace, latency_trace, over_doubt
 
 US_NS = 1e3
 
@@ -36,111 +38,153 @@ def _whole_words(where: str, words: list[str], count: int, right: str) -> list[i
     return [int(word) for word in words]
 
 
-def _histogram(
-    path: Path | str, name: str, of: str, buckets: list[tuple[float, int]], over: tuple[float, int, float]
-) -> tuple[np.ndarray, Totals, dict[str, str]]:
-    """Returns lengths, totals and parameters of (length, count) buckets. `over` is the last bucket's end, the
-    number of longer samples, and the longest one."""
-    counts = [count for _, count in buckets]
-    total = sum(counts) + over[1]
-    if total > ROWS_MAX:
-        raise LatencyError(f"{path}: {of}: more than {ROWS_MAX} samples; this is not a histogram of {name}")
-    lengths = np.concatenate(
-        [np.repeat([length for length, _ in buckets], counts), np.full(over[1], over[0])]
-    )
-    longest = max(over[2], float(lengths.max()) if total else 0.0)
-    totals = Totals(total, float(lengths.sum()), longest)
-    return lengths, totals, {"over": f"{over[1]} longer than {over[0] / US_NS:g} µs"} if over[1] else {}
-
-
-def over_doubt(count: int) -> str:
-    """Returns why figures are doubtful if `count` lengths are beyond the histogram; empty if none is."""
-    return (
-        f"{count} are longer than the last bucket, by an unknown amount, so the sum is a lower bound; run "
-        "the tool with more buckets"
-        if count
-        else ""
-    )
+def _over(histogram: Histogram) -> dict[str, str]:
+    """Returns the parameter that says how many samples are beyond the histogram."""
+    if not histogram.over:
+        return {}
+    return {"over": f"{histogram.over} longer than {histogram.beyond_ns / US_NS:g} µs"}
 
 
 # ---- cyclictest ----
 
 
-def read_cyclictest(path: Path | str) -> list[Trace]:
-    """Returns a trace per thread of `cyclictest -h`."""
-    rows: list[tuple[int, list[int]]] = []
-    summary: dict[str, list[int]] = {}
-    width = None
-    for number, line in text_lines(path, LatencyError, "cyclictest's output"):
-        where, words = f"{path}:{number}", line.split()
-        if match := re.match(
-            r"# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):", line
-        ):
-            found = line[match.end() :].split()
-            width = width or len(found)
-            summary[match[1]] = _whole_words(where, found, width, f"a count for each of {width} threads")
-        elif words and not line.startswith(("#", "T:")):
-            width = width or len(words) - 1
-            index, *counts = _whole_words(
-                where, words, width + 1, f"a bucket, which is µs and a count for each of {width} threads"
-            )
-            if rows and index <= rows[-1][0]:
-                raise LatencyError(f"{where}: bucket {index} after {rows[-1][0]}; buckets must rise")
-            rows.append((index, counts))
-    if not rows or "Total" not in summary:
+_SUMMARY = re.compile(r"# (Total|Min Latencies|Avg Latencies|Max Latencies|Histogram Overflows):")
+#: A thread's line, and the field of its last latency, which is wider if the unit is ns (-N).
+_THREAD = re.compile(
+    r"T: ?(\d{1,6}) \( ?\d{1,9}\) P: ?\d{1,3} I: ?\d{1,12} C: *(\d{1,18}) Min: *(\d{1,18}) Act:( *\d{1,18}) "
+    r"Avg: *(\d{1,18}) Max: *(\d{1,18})(?: |$)"
+)
+_NS_WIDTH = 8
+#: How other lines of its output begin: the load, warnings, the command in front of its first line.
+_OTHER_LINES = (
+    "policy:", "Max CPUs", "Online CPUs", "INFO:", "WARN", "Thread ", "cyclictest", "running cmd",
+)  # fmt: skip
+#: A sample with -v: the thread, the cycle, and the latency.
+_SAMPLE = re.compile(r" *(\d{1,6}): *\d{1,12}: *(\d{1,12})(?: |$)")
+
+
+def _cyclictest_line(where: str, line: str) -> tuple[int, Totals] | None:
+    """Returns the number and the totals of a thread's line; None if it took no sample yet."""
+    match = _THREAD.match(line)
+    if not match:
         raise LatencyError(
-            f"{path}: no histogram with its '# Total:' line; give the output of `cyclictest -h 200`"
+            f"{where}: not a thread's line: {line[:60]!r}; it is 'T: 0 (PID) P:… I:… C:… Min:… Act:… Avg:… "
+            "Max:…'"
         )
-    traces = []
-    for thread in range(width or 0):
-        over = summary.get("Histogram Overflows", [0] * (width or 0))[thread]
-        listed = sum(counts[thread] for _, counts in rows)
-        if listed != summary["Total"][thread]:
+    scale = 1.0 if len(match[4]) >= _NS_WIDTH else US_NS
+    cycles = int(match[2])
+    low, mean, high = (int(match[i]) * scale for i in (3, 5, 6))
+    if not cycles:
+        return None
+    if not low <= mean <= high:
+        raise LatencyError(f"{where}: {low:g}, {mean:g}, {high:g} ns do not rise; the line is damaged")
+    return int(match[1]), Totals(cycles, mean * cycles, high, low, mean)
+
+
+@dataclass
+class _Cyclictest:
+    """What cyclictest printed: buckets (a row is a bucket's µs and a count for each column), the summary
+    below them, the threads that it names there, the last line of figures of each thread; and with -v each
+    thread's samples, µs."""
+
+    rows: list[tuple[int, list[int]]] = field(default_factory=list)
+    summary: dict[str, list[int]] = field(default_factory=dict)
+    width: int | None = None
+    named: int = 0
+    threads: dict[int, Totals] = field(default_factory=dict)
+    samples: dict[int, array[int]] = field(default_factory=dict)
+
+    def add(self, where: str, line: str) -> None:
+        words = line.split()
+        if match := _SUMMARY.match(line):
+            found = line[match.end() :].split()
+            right = f"a count for each of {self.width or 'the'} threads"
+            self.width = self.width or max(len(found), 1)
+            self.summary[match[1]] = _whole_words(where, found, self.width, right)
+        elif line.startswith("T:"):
+            if found_thread := _cyclictest_line(where, line):
+                self.threads[found_thread[0]] = found_thread[1]
+        elif match := _SAMPLE.match(line):
+            self.samples.setdefault(int(match[1]), array("q")).append(int(match[2]))
+        elif re.match(r"# Thread \d+:", line):
+            self.named += 1
+        elif words and words[0].isdigit():
+            self.width = self.width or max(len(words) - 1, 1)
+            right = f"a bucket, which is µs and a count for each of {self.width} threads"
+            index, *counts = _whole_words(where, words, self.width + 1, right)
+            if self.rows and index <= self.rows[-1][0]:
+                raise LatencyError(f"{where}: bucket {index} after {self.rows[-1][0]}; buckets must rise")
+            self.rows.append((index, counts))
+        elif words and not line.startswith(("#", *_OTHER_LINES)):
+            raise LatencyError(f"{where}: not cyclictest's: {line[:60]!r}; give its whole output")
+
+    @property
+    def columns(self) -> int:
+        """The number of threads: with -H a last column sums up the others."""
+        width = self.width or 0
+        return width - 1 if 1 < self.named == width - 1 else width
+
+    def of(self, key: str, thread: int) -> int:
+        return self.summary[key][thread] if key in self.summary else 0
+
+
+def read_cyclictest(path: Path | str) -> list[Trace]:
+    """Returns a trace per thread of cyclictest's text: with a histogram (-h) latencies to a µs, else
+    totals."""
+    found = _Cyclictest()
+    for number, line in text_lines(path, LatencyError, "cyclictest's output"):
+        found.add(f"{path}:{number}", line)
+    if found.summary or found.rows:
+        if "Max Latencies" not in found.summary:
             raise LatencyError(
-                f"{path}: thread {thread}: {listed} samples in the buckets, but {summary['Total'][thread]} "
-                "in '# Total': lines are missing or damaged"
+                f"{path}: a histogram without its '# Max Latencies:' line, so it is cut off; give "
+                "cyclictest's whole output"
             )
-        longest = summary.get("Max Latencies", [0] * (width or 0))[thread] * US_NS
-        last = (rows[-1][0] + 1) * US_NS
-        buckets = [(index * US_NS, counts[thread]) for index, counts in rows]
-        lengths, totals, parameters = _histogram(
-            path, "latencies", f"thread {thread}", buckets, (last, over, longest)
+        return [_cyclictest_column(path, found, thread) for thread in range(found.columns)]
+    if found.samples and not found.threads:
+        return [_cyclictest_samples(path, thread, found) for thread in sorted(found.samples)]
+    if not found.threads:
+        raise LatencyError(
+            f"{path}: neither a histogram nor a thread's line with a sample; let cyclictest end (-D 60)"
         )
-        traces.append(
-            _latencies(
-                f"{path}:thread {thread}",
-                "cyclictest",
-                lengths,
-                totals,
-                parameters,
-                over_doubt(over),
-                over=over,
-            )
-        )
-    return traces
+    return [
+        latency_trace(f"{path}:thread {thread}", "cyclictest", np.empty(0), totals)
+        for thread, totals in sorted(found.threads.items())
+    ]
 
 
-def _latencies(
-    source: str,
-    name: str,
-    lengths: np.ndarray,
-    totals: Totals,
-    parameters: dict[str, str],
-    doubt: str = "",
-    cpu: int | None = None,
-    span_ns: float = math.nan,
-    over: int = 0,
-) -> Trace:
-    return Trace(
-        source, name, np.zeros(len(lengths)), lengths, span_ns, None, "Linux", cpu, parameters,
-        starts_known=False, totals=totals, latencies=True, doubt=doubt, over=over,
-    )  # fmt: skip
+def _cyclictest_samples(path: Path | str, thread: int, found: _Cyclictest) -> Trace:
+    lengths = np.array(found.samples[thread], dtype=np.float64) * US_NS
+    totals = Totals(len(lengths), float(lengths.sum()), float(lengths.max()))
+    return latency_trace(f"{path}:thread {thread}", "cyclictest", lengths, totals)
+
+
+def _cyclictest_column(path: Path | str, found: _Cyclictest, thread: int) -> Trace:
+    """Returns a thread's trace; without buckets (filtered out, or all empty) its totals."""
+    over, longest = found.of("Histogram Overflows", thread), found.of("Max Latencies", thread) * US_NS
+    mean, shortest = found.of("Avg Latencies", thread) * US_NS, found.of("Min Latencies", thread) * US_NS
+    source = f"{path}:thread {thread}"
+    if not found.rows:
+        count = found.of("Total", thread) + over
+        totals = Totals(count, mean * count, longest, shortest, mean) if count else Totals(0, 0.0, 0.0)
+        return latency_trace(source, "cyclictest", np.empty(0), totals)
+    listed = sum(counts[thread] for _, counts in found.rows)
+    if "Total" in found.summary and listed != found.of("Total", thread):
+        raise LatencyError(
+            f"{path}: thread {thread}: {listed} samples in the buckets, but {found.of('Total', thread)} "
+            "in '# Total': lines are missing or damaged"
+        )
+    buckets = [(index * US_NS, counts[thread]) for index, counts in found.rows]
+    histogram = Histogram.of(buckets, over, (found.rows[-1][0] + 1) * US_NS)
+    totals = histogram.totals(longest_ns=max(longest, histogram.longest_ns), mean_ns=mean or None)
+    return histogram_trace(source, "cyclictest", histogram, totals, parameters=_over(histogram))
 
 
 def _json_of(path: Path | str) -> dict[str, Any]:
     try:
-        found = json.loads(Path(path).read_bytes())
-    except ValueError as error:
+        with text_open(path) as file:
+            found = json.loads(file.read())
+    except (ValueError, RecursionError) as error:
         raise LatencyError(f"{path}: the JSON is cut off or damaged: {error}") from None
     if not isinstance(found, dict) or not isinstance(found.get("thread"), dict) or not found["thread"]:
         raise LatencyError(
@@ -160,7 +204,7 @@ def _json_buckets(path: Path | str, thread: dict[str, Any]) -> list[tuple[int, i
     found = thread.get("histogram", {})
     try:
         buckets = sorted((int(key), int(count)) for key, count in found.items())
-    except (AttributeError, TypeError, ValueError):
+    except (AttributeError, TypeError, ValueError, OverflowError):
         raise LatencyError(f"{path}: the histogram does not map µs to counts; the file is damaged") from None
     if any(key < 0 or not 0 <= count < 2**48 for key, count in buckets):
         raise LatencyError(f"{path}: the histogram has a negative or too large number; the file is damaged")
@@ -176,26 +220,48 @@ def read_rttests_json(path: Path | str) -> list[Trace]:
         raise LatencyError(
             f"{path}: JSON of {tool or 'an unknown tool'!r}; the lab reads only cyclictest's and oslat's"
         )
+    # cyclictest -N measures in ns and says so here.
+    scale = 1.0 if found.get("resolution_in_ns") == 1 else US_NS
     traces = []
     for key, thread in found["thread"].items():
         if not isinstance(thread, dict):
             raise LatencyError(f"{path}: thread {key[:20]!r} is not an object")
         cpu = thread.get("cpu") if isinstance(thread.get("cpu"), int) else None
         buckets = _json_buckets(path, thread)
-        longest = _number(path, thread, "max") * US_NS
         parameters = {"command": command}
         if tool == "oslat":
+            longest = _number(path, thread, "max") * US_NS
             span_ns = _number(path, thread, "duration") * 1e9
             traces.append(_oslat(path, cpu, buckets, longest, span_ns, parameters))
             continue
-        cycles, mean = int(_number(path, thread, "cycles")), _number(path, thread, "avg") * US_NS
-        lengths, _, _ = _histogram(
-            path, "latencies", key, [(us * US_NS, count) for us, count in buckets], (0.0, 0, longest)
-        )
-        totals = Totals(cycles, mean * cycles, longest, _number(path, thread, "min") * US_NS, mean)
-        source = f"{path}:thread {key}"
-        traces.append(_latencies(source, "cyclictest", lengths, totals, parameters, cpu=cpu))
+        traces.append(_json_latencies(path, key, thread, buckets, parameters, scale))
     return traces
+
+
+def _json_latencies(
+    path: Path | str,
+    key: str,
+    thread: dict[str, Any],
+    buckets: list[tuple[int, int]],
+    parameters: dict[str, str],
+    scale: float,
+) -> Trace:
+    """Returns the trace of a thread of cyclictest; `scale` is the unit of its numbers in ns."""
+    cycles = int(_number(path, thread, "cycles"))
+    low, mean, high = (_number(path, thread, name) * scale for name in ("min", "avg", "max"))
+    listed = sum(count for _, count in buckets)
+    over = max(cycles - listed, 0) if buckets else 0
+    beyond = (buckets[-1][0] + 1) * scale if buckets else 0.0
+    histogram = Histogram.of([(value * scale, count) for value, count in buckets], over, beyond)
+    cpu = thread.get("cpu")
+    return histogram_trace(
+        f"{path}:thread {key}",
+        "cyclictest",
+        histogram,
+        Totals(cycles, mean * cycles, high, low, mean, histogram.percentiles()),
+        parameters=parameters,
+        cpu=cpu if isinstance(cpu, int) and not isinstance(cpu, bool) else None,
+    )
 
 
 # ---- oslat ----
@@ -216,12 +282,13 @@ def _oslat(
     last_us = buckets[-1][0]
     middles = [((us - 0.5) * US_NS, count) for us, count in buckets if filled[0] < us < last_us]
     over = buckets[-1][1] if last_us > filled[0] else 0
-    lengths, totals, more = _histogram(
-        path, "detours", f"CPU {cpu}", middles, ((last_us - 1) * US_NS, over, longest_ns if over else 0.0)
-    )
+    histogram = Histogram.of(middles, over, (last_us - 1) * US_NS)
+    lengths = histogram.listed()
+    totals = histogram.totals(longest_ns=max(longest_ns, histogram.longest_ns) if over else None)
     return Trace(
         f"{path}:CPU {cpu}", "oslat", np.zeros(len(lengths)), lengths, span_ns, filled[0] * US_NS, "Linux",
-        cpu, {**parameters, **more}, starts_known=False, totals=totals, doubt=over_doubt(over), over=over,
+        cpu, {**parameters, **_over(histogram)}, starts_known=False, totals=totals, doubt=over_doubt(over),
+        over=min(over, len(lengths)),
     )  # fmt: skip
 
 
@@ -306,8 +373,10 @@ def read_hwlatdetect(path: Path | str) -> list[Trace]:
         raise LatencyError(
             f"{path}: {stated} samples recorded, but {len(starts)} lines of them: lines are missing"
         )
+    if not 0 < width <= window:
+        raise LatencyError(f"{path}: a sample width of {width:g} µs in a window of {window:g} µs: impossible")
     origin = starts[0] if starts else 0
-    measured_ns = seconds * 1e9 * min(width / window, 1.0) if window else 0.0
+    measured_ns = seconds * 1e9 * width / window
     return [
         Trace(
             str(path), "hwlatdetect", np.array(starts, dtype=np.float64) * 0.0, np.array(lengths,
@@ -316,106 +385,3 @@ def read_hwlatdetect(path: Path | str) -> list[Trace]:
             starts_known=False,
         )
     ]  # fmt: skip
-
-
-# ---- rtla timerlat ----
-
-_TIMERLAT_ROW = re.compile(
-    r"\s*(\d{1,5}) #(\d{1,12})\s*\|((?:\s+\d{1,12}){4}) \|((?:\s+\d{1,12}){4})(?: \|.*)?\s*$"
-)
-
-
-def read_timerlat_top(path: Path | str) -> list[Trace]:
-    """Returns two traces per CPU of `rtla timerlat top -q`, of the interrupt and of the thread: totals only.
-    Of several screens the last one counts."""
-    rows: dict[int, list[Trace]] = {}
-    scale = US_NS
-    begun = False
-    for number, line in text_lines(path, LatencyError, "rtla's output"):
-        if "Timer Latency (" in line:
-            scale = 1.0 if "(ns)" in line else US_NS
-        if line.split()[:2] == ["CPU", "COUNT"]:
-            rows, begun = {}, True
-            continue
-        match = _TIMERLAT_ROW.match(line)
-        if not match:
-            if begun and re.match(r"\s*\d+ #", line):
-                raise LatencyError(
-                    f"{path}:{number}: not a CPU's line: {line[:60]!r}; it must be CPU, #count, and cur, "
-                    "min, avg, max of the interrupt and of the thread"
-                )
-            continue
-        cpu, count = int(match[1]), int(match[2])
-        rows[cpu] = []
-        for part, figures in (("IRQ", match[3]), ("thread", match[4])):
-            _, low, mean, high = (int(word) * scale for word in figures.split())
-            if not low <= mean <= high:
-                raise LatencyError(f"{path}:{number}: {part}: {low:g}, {mean:g}, {high:g} ns do not rise")
-            totals = Totals(count, mean * count, high, low, mean)
-            rows[cpu].append(
-                _latencies(f"{path}:CPU {cpu} {part}", "timerlat-top", np.empty(0), totals, {}, cpu=cpu)
-            )
-    if not rows:
-        raise LatencyError(f"{path}: no CPU's line; give the output of `rtla timerlat top -q`")
-    return [trace for cpu in sorted(rows) for trace in rows[cpu]]
-
-
-def _timerlat_row(where: str, words: list[str], names: list[str], kind: str) -> list[int]:
-    index = "an index and " if kind == "a bucket" else ""
-    right = f"{kind}; it must be {index}a count for each of {len(names)} columns"
-    return _whole_words(where, words, len(names) + (kind == "a bucket"), right)
-
-
-def read_timerlat_hist(path: Path | str) -> list[Trace]:
-    """Returns a trace for each column of `rtla timerlat hist`: interrupt, thread and, if measured, return to
-    user space of each CPU. A latency is the middle of its bucket."""
-    names: list[str] = []
-    rows: list[tuple[int, list[int]]] = []
-    summary: dict[str, list[int]] = {}
-    scale, span_ns = US_NS, math.nan
-    for number, line in text_lines(path, LatencyError, "rtla's output"):
-        where, words = f"{path}:{number}", line.split()
-        if line.startswith("# Time unit is"):
-            scale = 1.0 if "nanoseconds" in line else US_NS
-        elif match := re.search(r"[Dd]uration:\s+(\d{1,6}) (\d\d):(\d\d):(\d\d)", line):
-            days, hours, minutes, seconds = map(int, match.groups())
-            span_ns = (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1e9 or math.nan
-        elif words[:1] == ["Index"]:
-            names = words[1:]
-            if not names or not all(re.fullmatch(r"(IRQ|Thr|Usr)-\d{1,5}", name) for name in names):
-                raise LatencyError(f"{where}: not a heading: {line[:60]!r}; as 'Index IRQ-000 Thr-000 …'")
-        elif words[:1] == ["ALL:"]:
-            break  # the rest sums up the lines before
-        elif words and words[0] in ("over:", "count:", "max:"):
-            found = [word if word != "-" else "0" for word in words[1:]]
-            summary[words[0][:-1]] = _timerlat_row(where, found, names, "a summary")
-        elif words and words[0].isdigit():
-            index, *counts = _timerlat_row(where, words, names, "a bucket")
-            if rows and index <= rows[-1][0]:
-                raise LatencyError(f"{where}: bucket {index} after {rows[-1][0]}; buckets must rise")
-            rows.append((index, counts))
-    if not names or "count" not in summary:
-        raise LatencyError(
-            f"{path}: no 'Index IRQ-000 …' or no 'count:' line; keep rtla's header and summary in the file"
-        )
-    width = math.gcd(*(index for index, _ in rows)) or 1
-    last = (rows[-1][0] + width) * scale if rows else 0.0
-    traces = []
-    for i, name in enumerate(names):
-        over = summary.get("over", [0] * len(names))[i]
-        listed = sum(counts[i] for _, counts in rows) + over
-        if listed != summary["count"][i]:
-            raise LatencyError(
-                f"{path}: {name}: {listed} in the buckets, but {summary['count'][i]} in the summary: lines "
-                "are missing"
-            )
-        longest = summary.get("max", [0] * len(names))[i] * scale
-        buckets = [((index + width / 2) * scale, counts[i]) for index, counts in rows]
-        lengths, totals, parameters = _histogram(path, "latencies", name, buckets, (last, over, longest))
-        source, cpu = f"{path}:CPU {int(name[4:])} {name[:3]}", int(name[4:])
-        traces.append(
-            _latencies(
-                source, "timerlat-hist", lengths, totals, parameters, over_doubt(over), cpu, span_ns, over
-            )
-        )
-    return traces

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import Block, Comment, Layout, Rows, blocks, check_sum, scan_file, scan_text
+from lab.formats.columns import Block, Comment, Layout, Rows, Table, blocks, check_sum, scan_file, scan_text
 from lab.formats.ftq import parse_report
 from lab.formats.reading import Floor, floor_of, floor_separable, header_number, header_whole
 
@@ -124,14 +124,14 @@ def slowdown(data: PhaseData, nodes: int) -> float:
     return expected_longest_ns(data, nodes) / data.noiseless_ns
 
 
-def _check_durations(name: str, rows: Rows) -> None:
+def _check_durations(name: str, rows: Table) -> None:
     """Checks that durations are positive, and each longer than the one before."""
-    zero = (rows.values == 0).any(axis=1)
+    ticks = rows.column(0)
+    zero = (ticks == 0) | (rows.column(1) == 0)
     if zero.any():
         raise PhaseError(
             f"{name}:{rows.lines[int(zero.argmax())]}: not a duration: a number is zero; {LAYOUT.right}"
         )
-    ticks = rows.values[:, 0]
     falls = ticks[1:] <= ticks[:-1]
     if falls.any():
         i = int(falls.argmax()) + 1
@@ -142,7 +142,7 @@ def _check_durations(name: str, rows: Rows) -> None:
 
 def _block(name: str, block: Block) -> PhaseData:
     header = block.header
-    if not len(block.rows.lines):
+    if not len(block.rows):
         raise PhaseError(f"{name}: no durations; {LAYOUT.right}")
     _check_durations(name, block.rows)
     check_sum(name, block.rows, 1, LAYOUT)
@@ -159,7 +159,7 @@ def _block(name: str, block: Block) -> PhaseData:
         if not value:
             raise PhaseError(f"{name}: no '# {key}' before a block of durations; the data are incomplete")
     assert grain and stated and calibrated and rate
-    ticks, phases = block.rows.values.T.copy()
+    ticks, phases = block.rows.column(0), block.rows.column(1)
     arrived = int(phases.sum())
     if arrived != stated:
         raise PhaseError(

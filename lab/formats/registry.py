@@ -8,8 +8,8 @@ and what is right.
 How samples become detours:
 
 * FTQ: a quantum that lost two operations or more is a detour. It begins with its quantum and is as long as
-the
-  lost operations. Quanta that were lost completely belong to the detour around them (ftq.py).
+  the lost operations' share of it. Quanta that were lost completely belong to the detour around them
+  (ftq.py).
 * FWQ: a sample is a detour if its excess over the undisturbed sample is more than the threshold and more than
   the spread of undisturbed samples. It begins with its sample and is as long as the excess (fwq.py).
 
@@ -20,20 +20,37 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from lab.common.errors import DataError
-from lab.formats import ftq, fwq, klog, latency, netgauge, osnoise, phase, selfish, sysjitter
-from lab.formats.columns import Layout, blocks, check_rising, scan_file
-from lab.formats.reading import header_number
+from lab.formats import (
+    ftq,
+    fwq,
+    klog,
+    latency,
+    netgauge,
+    noise,
+    osjitter,
+    osnoise,
+    phase,
+    rtla,
+    selfish,
+    sysjitter,
+)
+from lab.formats.columns import LISTED_MAX, UNLISTED
+from lab.formats.errors import FormatError
+from lab.formats.reading import UTF8_MARK, wide_encoding
 from lab.formats.trace import Totals, Trace, header_parameters, system_text
 
 #: Bytes at the beginning of a file that decide its format: the public FTQ's header holds all of
 #: /proc/cpuinfo.
 HEAD_BYTES = 1 << 18
+#: What is said of a text with a mark that is skipped.
+MARK_REMARK = (
+    "the file begins with a byte order mark (BOM) of UTF-8, as Windows editors write it; it is skipped"
+)
 #: FWQ's threshold if the file has none: the default of apps/fwq.
 THRESHOLD_NS_DEFAULT = 100.0
 
@@ -49,10 +66,6 @@ FWQ_DOUBT = (
     "long "
     "are counted and all figures are lower bounds; measure on a CPU that runs nothing else"
 )
-
-
-class FormatError(DataError):
-    """A file whose format no reader knows."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +98,8 @@ def _named(path: Path, number: int, of: int) -> str:
 
 def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
     summary = ftq.summarise(data)
-    ranges = ftq.detours(data.counts, summary.losses, summary.disturbed_from)
-    first = np.array([r[0] for r in ranges], dtype=np.int64)
-    lost = np.concatenate([[0], np.cumsum(summary.losses)])
-    end = np.array([r[1] for r in ranges], dtype=np.int64)
-    losses = lost[end] - lost[first]
-    starts = (data.start_ns[first] - data.start_ns[0]).astype(np.float64)
+    found = ftq.detours(data.counts, summary.losses, summary.disturbed_from)
+    starts = (data.start_ns[found.first] - data.start_ns[0]).astype(np.float64)
     parameters = {
         "quantum_ns": str(data.quantum_ns),
         "samples": str(len(data.counts)),
@@ -102,14 +111,15 @@ def _ftq_trace(data: ftq.FtqData, source: str, name: str = "ftq") -> Trace:
         source,
         name,
         starts,
-        losses * summary.operation_ns,
+        summary.price_ns(found.lost),
         float(data.window_ns),
-        summary.disturbed_from * summary.operation_ns,
+        summary.disturbed_from * summary.floor_ns,
         system_text(data.header),
         _core(data.header),
         parameters,
         data,
         doubt="" if summary.separable else FTQ_DOUBT,
+        remarks=(summary.floor_remark,) * summary.floor_is_high,
     )
 
 
@@ -129,8 +139,8 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fw
         threshold = max(1, round((assumed.threshold_ns or THRESHOLD_NS_DEFAULT) * rate))
     summary = fwq.summarise(data, threshold)
     nominal, limit = summary.nominal, summary.disturbed_above
-    at = np.flatnonzero(data.ticks - nominal > limit)
-    before = np.cumsum(data.ticks) - data.ticks
+    at = np.flatnonzero(data.ticks > nominal + limit)
+    before = np.cumsum(data.ticks)[at] - data.ticks[at]
     parameters = {
         "samples": str(len(data.ticks)),
         "ticks_per_ns": f"{rate:g}",
@@ -142,7 +152,7 @@ def _fwq_trace(data: fwq.FwqData, source: str, assumed: Assumed, name: str = "fw
     return Trace(
         source,
         name,
-        before[at] / rate,
+        before / rate,
         (data.ticks[at] - nominal) / rate,
         float(data.ticks.sum() / rate),
         limit / rate,
@@ -160,11 +170,11 @@ def _read_fwq(path: Path, assumed: Assumed) -> list[Trace]:
 
 
 def _selfish_trace(data: selfish.SelfishData, source: str) -> Trace:
-    totals = None
+    totals, remarks = None, ()
     if data.found > len(data.start_ns):
-        longest = float(data.duration_ns.max()) if len(data.duration_ns) else 0.0
-        noise_ns = selfish.summarise(data).noise_ratio * data.period_ns
-        totals = Totals(data.found, noise_ns, longest)
+        totals = Totals(data.found, selfish.noise_ratio(data) * data.period_ns, data.longest_ns)
+    if data.found > len(data.start_ns) == LISTED_MAX:
+        remarks = (UNLISTED.format(LISTED_MAX, data.found),)
     return Trace(
         source,
         "selfish",
@@ -176,48 +186,13 @@ def _selfish_trace(data: selfish.SelfishData, source: str) -> Trace:
         _core(data.header),
         {k: v for k, v in header_parameters(data.header).items() if "time [ns]" not in k.lower()},
         totals=totals,
+        remarks=remarks,
     )
 
 
 def _read_selfish(path: Path, _assumed: Assumed) -> list[Trace]:
     found = selfish.read(path)
     return [_selfish_trace(data, _named(path, i, len(found))) for i, data in enumerate(found)]
-
-
-# ---- The simulator's noise file ----
-
-NOISE = Layout(2, False, "a detour", "a detour is 'start<TAB>duration' in ns", FormatError)
-
-
-def _read_noise(path: Path, assumed: Assumed) -> list[Trace]:
-    """Reads the file as the simulator does: without a stated period, the period is the last start plus the
-    mean distance of the starts."""
-    found = list(blocks(scan_file(path, NOISE), NOISE, lambda _text: False))
-    if not found:
-        raise FormatError(f"{path}: empty; {NOISE.right}")
-    header, rows = found[0].header, found[0].rows
-    check_rising(str(path), rows, 0, NOISE)
-    starts, durations = rows.values.T.copy()
-    seconds = header_number(header, "Measurement period")
-    span_ns = seconds * 1e9 if seconds else assumed.span_ns
-    if span_ns is None:
-        if len(starts) < 2:
-            raise FormatError(
-                f"{path}: {len(starts)} detours and no '# Measurement period: SECONDS s', so the time after "
-                "which they recur is unknown; give it with --span SECONDS"
-            )
-        span_ns = float(starts[-1] + (starts[-1] - starts[0]) / (len(starts) - 1))
-    return [
-        Trace(
-            str(path),
-            "noise",
-            starts,
-            durations,
-            span_ns,
-            assumed.threshold_ns,
-            parameters=header_parameters(header),
-        )
-    ]
 
 
 # ---- Our flight log ----
@@ -307,8 +282,11 @@ FORMATS = (
     ),
     Format(
         "cyclictest",
-        "cyclictest -h",
-        _sign(r"^# Histogram$|^# (Total|Min Latencies|Histogram Overflows): "),
+        "cyclictest (-h for percentiles)",
+        _sign(
+            r"^# Histogram\s*$|^# (Total|Min Latencies|Histogram Overflows): "
+            r"|^T: ?\d+ \(|^ *\d+: +\d+: +\d+\s*$"
+        ),
         lambda path, _: latency.read_cyclictest(path),
     ),
     Format(
@@ -324,23 +302,23 @@ FORMATS = (
         "timerlat-hist",
         "rtla timerlat hist",
         _sign(r"^# RTLA timerlat histogram"),
-        lambda path, _: latency.read_timerlat_hist(path),
+        lambda path, _: rtla.read_timerlat_hist(path),
     ),
     Format(
         "timerlat-top",
         "rtla timerlat top -q",
         _sign(r"^\s+Timer Latency\s*$|IRQ Timer Latency \("),
-        lambda path, _: latency.read_timerlat_top(path),
+        lambda path, _: rtla.read_timerlat_top(path),
     ),
     Format(
         "netgauge-ftq",
-        "netgauge -x noise -m ftq",
+        "netgauge -x noise -e ftq",
         _sign(r"^# Benchmark Method: ftq\s*$"),
         lambda path, _: [_ftq_trace(netgauge.read_ftq(path), str(path), "netgauge-ftq")],
     ),
     Format(
         "netgauge-fwq",
-        "netgauge -x noise -m fwq",
+        "netgauge -x noise -e fwq",
         _sign(r"^# Benchmark Method: fwq\s*$"),
         lambda path, assumed: [_fwq_trace(netgauge.read_fwq(path), str(path), assumed, "netgauge-fwq")],
     ),
@@ -356,26 +334,20 @@ FORMATS = (
     Format(
         "osnoise",
         "Linux's osnoise tracer, from tracefs",
-        _sign(
-            r"^# tracer: osnoise|sample_threshold: "
-            r"start "
-        ),
-        lambda path, _: osnoise.read_tracefs(path),
+        _sign(r"^# tracer: osnoise|sample_threshold:\s+start "),
+        lambda path, assumed: osnoise.read_tracefs(path, assumed.span_ns),
     ),
     Format(
         "rtla-hist",
         "rtla osnoise hist",
         _sign(r"^# RTLA osnoise histogram"),
-        lambda path, _: osnoise.read_hist(path),
+        lambda path, _: rtla.read_osnoise_hist(path),
     ),
     Format(
         "rtla-top",
-        "rtla osnoise top -q",
-        _sign(
-            r"Operating System Noise|^\s*CPU "
-            r"Period\s+Runtime\s+Noise"
-        ),
-        lambda path, _: osnoise.read_top(path),
+        "rtla osnoise top -q, rtla hwnoise -q",
+        _sign(r"Operating System Noise|Hardware-related Noise|^\s*CPU Period\s+Runtime\s+Noise"),
+        lambda path, _: rtla.read_osnoise_top(path),
     ),
     Format(
         "sysjitter",
@@ -387,12 +359,21 @@ FORMATS = (
         lambda path, assumed: sysjitter.read(path, assumed.span_ns),
     ),
     Format(
-        "noise", "the simulator's noise file (lab convert --to noise)", _sign(r"^# Noise trace"), _read_noise
+        "osjitter",
+        "osjitter (github.com/gsauthof/osjitter)",
+        _sign(r"^\s*CPU +TSC_khz +#intr "),
+        lambda path, _: osjitter.read(path),
+    ),
+    Format(
+        "noise",
+        "the simulator's noise file (lab convert --to noise)",
+        noise.SIGN,
+        lambda path, assumed: noise.read(path, assumed.span_ns, assumed.threshold_ns),
     ),
     Format("phase", "apps/phase", _sign(r"^# (Phase durations|grain_ns)"), _read_phase),
     Format(
         "selfish",
-        "apps/selfish, netgauge -x noise -m selfish",
+        "apps/selfish, netgauge -x noise -e selfish",
         _sign(
             r"^# (Benchmark Method|Minimal cycle length|Time \[ns\]|Measurement "
             r"period)"
@@ -437,8 +418,8 @@ MISTAKEN = (
         "a tool's error message; run the tool on a machine where it can measure",
     ),
     (
-        _sign(r"^# /dev/cpu_dma_latency|^T: ?\d+ \("),
-        "cyclictest without a histogram; run it with -h 200, or --json=FILE",
+        _sign(r"^# /dev/cpu_dma_latency"),
+        "cyclictest's output without a result; with -q it prints only at its end: let it end (-D 60)",
     ),
 )
 
@@ -449,11 +430,26 @@ def _by_name(name: str) -> Format:
     return next(known for known in FORMATS if known.name == name)
 
 
+def _head(path: Path) -> bytes:
+    """Returns a file's beginning, after a UTF-8 byte order mark. FormatError if it is text of wide
+    characters, or cannot be read twice."""
+    if path.is_fifo() or path.is_char_device():
+        raise FormatError(f"{path}: a pipe or device; write its data into a file, and give that")
+    with path.open("rb") as file:
+        head = file.read(HEAD_BYTES)
+    if wide := wide_encoding(head):
+        name, shown_by = wide
+        raise FormatError(
+            f"{path}: {name} text ({shown_by}), as PowerShell's > writes it; convert it: iconv -f {name} -t "
+            f"ASCII {path.name}"
+        )
+    return head.removeprefix(UTF8_MARK)
+
+
 def detect(path: Path | str) -> str:
     """Returns the name of a file's format. FormatError if it is unknown or ambiguous, OSError if the file
     cannot be read."""
-    with Path(path).open("rb") as file:
-        head = file.read(HEAD_BYTES)
+    head = _head(Path(path))
     if not head:
         raise FormatError(f"{path}: empty; give a file in one of these formats: {', '.join(NAMES)}")
     text = head.decode("latin-1")
@@ -463,6 +459,15 @@ def detect(path: Path | str) -> str:
     for sign, what in MISTAKEN:
         if sign.search(text):
             raise FormatError(f"{path}: {what}")
+    if b"\0" in head:
+        raise FormatError(
+            f"{path}: binary data, not text; give a file in one of these formats: {', '.join(NAMES)}"
+        )
+    return _detect_bare(path, text)
+
+
+def _detect_bare(path: Path | str, text: str) -> str:
+    """Returns the format of data without a header that names them."""
     for number, line in enumerate(text.split("\n"), start=1):
         words = line.split()
         if not words or line.lstrip().startswith("#"):
@@ -470,6 +475,8 @@ def detect(path: Path | str) -> str:
         if all(re.fullmatch(r"[0-9][0-9.eE+-]*", word) for word in words):
             if len(words) == 1:
                 return "fwq"
+            if len(words) == 2 and "\t" in line:
+                return "noise"  # as the public simulator's traces are
             if len(words) == 2:
                 raise FormatError(
                     f"{path}:{number}: two columns and no header that names them; give --format ftq, "
@@ -488,7 +495,11 @@ def read(path: Path | str, assumed: Assumed = NOTHING) -> list[Trace]:
     name = assumed.format or detect(path)
     if name not in NAMES:
         raise FormatError(f"{path}: unknown format {name!r}; formats are {', '.join(NAMES)}")
+    if not _head(path):
+        raise FormatError(f"{path}: empty; give a file of {name}")
     traces = _by_name(name).read(path, assumed)
     if not traces:
         raise FormatError(f"{path}: it holds no CPU's data")
-    return traces
+    with path.open("rb") as file:
+        marked = file.read(len(UTF8_MARK)) == UTF8_MARK
+    return [replace(trace, remarks=(*trace.remarks, MARK_REMARK)) for trace in traces] if marked else traces

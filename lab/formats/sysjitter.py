@@ -10,25 +10,16 @@ earlier by its length. The file of a core without interruptions has three `#` li
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from lab.common.errors import DataError
-from lab.formats.columns import Layout, Rows, blocks, check_rising, rows_joined, scan_file
-from lab.formats.osnoise import text_lines
-from lab.formats.reading import header_number, header_whole
+from lab.formats.columns import Comment, Layout, Rows, Table, blocks, check_rising, scan_file
+from lab.formats.histogram import PERCENTILES
+from lab.formats.reading import header_number, header_whole, text_lines, text_open
 from lab.formats.trace import Totals, Trace, header_parameters
-
-#: The percentiles in millionths.
-PARTS = {
-    "median": 500_000,
-    "p90": 900_000,
-    "p99": 990_000,
-    "p99.9": 999_000,
-    "p99.99": 999_900,
-    "p99.999": 999_990,
-}
 
 
 class SysjitterError(DataError):
@@ -36,13 +27,15 @@ class SysjitterError(DataError):
 
 
 _RIGHT = "an interruption is 'timestamp_ns delta_us cycles ns', whole numbers"
-LAYOUT = Layout(4, True, "an interruption", _RIGHT, SysjitterError)
+LAYOUT = Layout(4, True, "an interruption", _RIGHT, SysjitterError, keep=(0, 3), as_float=True)
 LAYOUT_SORTED = Layout(
     3,
     True,
     "an interruption",
     "an interruption of a sorted file is 'timestamp_ns cycles ns', whole numbers",
     SysjitterError,
+    keep=(0, 2),
+    as_float=True,
 )
 
 
@@ -53,6 +46,7 @@ LAYOUT_BARE = Layout(
     "an interruption",
     "an interruption is 'timestamp_ns length_us cycles length_ns'",
     SysjitterError,
+    keep=(0, 3),
 )
 
 _PERCENTILES = {
@@ -74,11 +68,11 @@ def read_summary(path: Path | str) -> list[Trace]:
         if not line.strip():
             continue
         if not all(re.fullmatch(r"\d{1,18}(\.\d{1,9})?", word) for word in words) or (
-            rows and len(words) != len(rows["core_i"])
+            rows and len(words) != len(next(iter(rows.values())))
         ):
             raise SysjitterError(f"{path}:{number}: not a figure for each core: {line[:60]!r}")
         rows[key] = [float(word) for word in words]
-    for key in ("runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
+    for key in ("core_i", "runtime(ns)", "threshold(ns)", "int_n", "int_total(ns)", "int_max(ns)"):
         if key not in rows:
             raise SysjitterError(f"{path}: no {key!r}: the summary is cut off; give sysjitter's whole output")
     return [
@@ -92,7 +86,7 @@ def _summary_trace(path: Path | str, core: dict[str, float]) -> Trace:
     percentiles = {
         name: core[key]
         for key, name in _PERCENTILES.items()
-        if key in core and count * (1_000_000 - PARTS[name]) >= 1_000_000
+        if key in core and count * (1_000_000 - PERCENTILES[name]) >= 1_000_000
     }
     totals = Totals(
         count,
@@ -117,25 +111,33 @@ def _summary_trace(path: Path | str, core: dict[str, float]) -> Trace:
 def read_bare(path: Path | str, span_ns: float | None = None) -> list[Trace]:
     """Returns the one trace of a raw file without header. The measured time is `span_ns`, else up to the last
     interruption."""
-    found = list(blocks(scan_file(path, LAYOUT_BARE), LAYOUT_BARE, lambda _text: False))
-    if not found or not len(found[0].rows.lines):
+    parts = _lengths_checked(path, scan_file(path, LAYOUT_BARE))
+    found = list(blocks(parts, LAYOUT_BARE, lambda _text: False))
+    if not found or not len(found[0].rows):
         raise SysjitterError(f"{path}: no interruption; {LAYOUT_BARE.right}")
     rows = found[0].rows
     check_rising(str(path), rows, 0, LAYOUT_BARE)
-    wrong = np.abs(rows.values[:, 1] * 1e3 - rows.values[:, 3]) > 1.5
-    if wrong.any():
-        i = int(wrong.argmax())
-        raise SysjitterError(
-            f"{path}:{rows.lines[i]}: {rows.values[i, 1]:g} µs do not equal {rows.values[i, 3]:.0f} ns; "
-            f"{LAYOUT_BARE.right}"
-        )
     header = () if span_ns else ("measured: unknown, up to the last interruption",)
-    return [_trace(path, rows, header, span_ns or float(rows.values[-1, 0]), None)]
+    return [_trace(path, rows, header, span_ns or float(rows.column(0)[-1]), None)]
+
+
+def _lengths_checked(path: Path | str, parts: Iterator[Comment | Rows]) -> Iterator[Comment | Rows]:
+    """Yields the parts; SysjitterError if the two figures of a length are not equal."""
+    for part in parts:
+        if isinstance(part, Rows):
+            wrong = np.abs(part.values[:, 1] * 1e3 - part.values[:, 3]) > 1.5
+            if wrong.any():
+                i = int(wrong.argmax())
+                raise SysjitterError(
+                    f"{path}:{part.lines[i]}: {part.values[i, 1]:g} µs do not equal {part.values[i, 3]:.0f} "
+                    f"ns; {LAYOUT_BARE.right}"
+                )
+        yield part
 
 
 def _layout(path: Path | str) -> Layout:
     """Returns the layout of a file's first line of data."""
-    with Path(path).open("rb") as file:
+    with text_open(path) as file:
         for raw in file.read(1 << 16).split(b"\n"):
             if raw.strip() and not raw.lstrip().startswith(b"#"):
                 return LAYOUT_SORTED if len(raw.split()) == 3 else LAYOUT
@@ -154,9 +156,9 @@ def read(path: Path | str, span_ns: float | None = None) -> list[Trace]:
     layout = _layout(path)
     found = list(blocks(scan_file(path, layout), layout, lambda _text: False))
     header = found[0].header if found else ()
-    rows = found[0].rows if found else rows_joined([], layout)
+    rows = found[0].rows if found else Table(layout)
     stated = header_whole(header, "n_interruptions")
-    count = len(rows.lines)
+    count = len(rows)
     if stated is None:
         if not any(re.fullmatch(r"n_interruptions: 0", line) for line in header):
             raise SysjitterError(f"{path}: no '# n_interruptions'; give a file written by sysjitter --raw")
@@ -184,22 +186,23 @@ def read(path: Path | str, span_ns: float | None = None) -> list[Trace]:
 
 
 def _trace(
-    path: Path | str, rows: Rows, header: tuple[str, ...], span_ns: float, threshold_ns: float | None
+    path: Path | str, rows: Table, header: tuple[str, ...], span_ns: float, threshold_ns: float | None
 ) -> Trace:
-    ends, durations = rows.values[:, 0].astype(np.float64), rows.values[:, -1].astype(np.float64)
-    starts = ends - durations
-    order = np.argsort(starts, kind="stable")
-    starts, durations = starts[order], durations[order]
-    if len(starts) and starts[0] < -1000:
-        i = int(rows.lines[order[0]])
+    starts, durations = rows.column(0), rows.column(1)
+    starts -= durations  # the column held the ends
+    first = int(starts.argmin()) if len(starts) else 0
+    if len(starts) and starts[first] < -1000:
         raise SysjitterError(
-            f"{path}:{i}: an interruption of {durations[0]:.0f} ns ends {ends[order[0]]:.0f} ns after the "
-            "start; it cannot be longer than that"
+            f"{path}:{rows.lines[first]}: an interruption of {durations[first]:.0f} ns ends "
+            f"{starts[first] + durations[first]:.0f} ns after the start; it cannot be longer than that"
         )
+    if (starts[1:] < starts[:-1]).any():
+        order = np.argsort(starts, kind="stable")
+        starts, durations = starts[order], durations[order]
     return Trace(
         str(path),
         "sysjitter",
-        np.maximum(starts, 0.0),
+        np.maximum(starts, 0.0, out=starts),
         durations,
         span_ns,
         threshold_ns,

@@ -54,7 +54,7 @@ class Trace:
     format          the file's format, a name from registry.py
     start_ns        start of each detour since the beginning of the measurement, never falling
     duration_ns     length of each detour, at least 0
-    span_ns         measured time, above 0
+    span_ns         measured time, above 0; NaN if the source does not tell it
     threshold_ns    shorter detours were not recorded; None if the source does not state it
     system          the system that ran, as the source states it ("Linux 6.1.0-56-amd64 #1 SMP
     PREEMPT_DYNAMIC")
@@ -66,9 +66,8 @@ class Trace:
     totals          figures that the source counted, if they cover more than it lists
     over            number of lengths, the longest ones, that are lower bounds only
     doubt           why nothing may be concluded from the figures, or empty
-    latencies       True: each length is not a detour but how late a timer was; they share no time, and
-    span_ns
-                    may be NaN (unknown)
+    latencies       True: each length is not a detour but how late a timer was; they share no time
+    remarks         what to know when reading the figures, which hold nevertheless; a sentence each
     """
 
     source: str
@@ -87,6 +86,7 @@ class Trace:
     over: int = 0
     doubt: str = ""
     latencies: bool = False
+    remarks: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Checks the conditions above; TraceError if the source breaks one."""
@@ -96,7 +96,7 @@ class Trace:
                 f"{self.source}: {len(starts)} starts and {len(durations)} durations; each detour must have "
                 "one of both"
             )
-        if not 0 < self.span_ns < 2.0**63 and not (self.latencies and math.isnan(self.span_ns)):
+        if not 0 < self.span_ns < 2.0**63 and not math.isnan(self.span_ns):
             raise TraceError(
                 f"{self.source}: a measured time of {self.span_ns:g} ns; it must be above 0 and below 2^63"
             )
@@ -159,6 +159,36 @@ class Trace:
         return self.starts_known and self.durations_known and self.listed_span_ns > 0
 
 
+def over_doubt(count: int) -> str:
+    """Returns why figures are doubtful if `count` lengths are beyond the histogram; empty if none is."""
+    return (
+        f"{count} are longer than the last bucket, by an unknown amount, so the sum is a lower bound; run "
+        "the tool with more buckets"
+        if count
+        else ""
+    )
+
+
+def latency_trace(
+    source: str,
+    format: str,
+    lengths: np.ndarray,
+    totals: Totals,
+    *,
+    parameters: Mapping[str, str] | None = None,
+    doubt: str = "",
+    cpu: int | None = None,
+    span_ns: float = math.nan,
+    over: int = 0,
+    remarks: tuple[str, ...] = (),
+) -> Trace:
+    """Returns the trace of a Linux timer's latencies, of which `over` are lower bounds; ns."""
+    return Trace(
+        source, format, np.zeros(len(lengths)), lengths, span_ns, None, "Linux", cpu, parameters or {},
+        starts_known=False, totals=totals, latencies=True, doubt=doubt, over=over, remarks=remarks,
+    )  # fmt: skip
+
+
 def system_text(header: tuple[str, ...]) -> str:
     """Returns what the `#` lines of FTQ, FWQ and selfish state about the system, in a line."""
     words: dict[str, str] = {}
@@ -199,6 +229,11 @@ def _lines(starts: np.ndarray, durations: np.ndarray) -> Iterator[str]:
 
 def _replayable(trace: Trace) -> Trace:
     if not trace.complete:
+        if math.isnan(trace.span_ns):
+            raise TraceError(
+                f"{trace.source}: the measured time is unknown, so the trace cannot be replayed; give it "
+                "with --span SECONDS"
+            )
         missing = "starts" if not trace.starts_known else "durations" if not trace.durations_known else "list"
         raise TraceError(
             f"{trace.source}: the {trace.format} format does not hold the {missing} of detours, so the trace "

@@ -8,6 +8,7 @@ system without detours says so in words.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -44,6 +45,10 @@ def _checked(systems: Sequence[System]) -> None:
             raise DataError(
                 f"{system.trace.source}: the {system.trace.format} format does not hold the lengths of "
                 "detours, so there is nothing to draw"
+            )
+        if system.trace.starts_known and math.isnan(system.trace.span_ns):
+            raise DataError(
+                f"{system.trace.source}: the measured time is unknown; give it with --span SECONDS"
             )
     if not systems:
         raise DataError("no system to draw; give one file or more")

@@ -195,7 +195,7 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         _density(axes, panel, width_inches * 72)
     else:
         _bars(axes, panel, bar_points)
-    _right_scale(axes, top, panel.summary.operation_ns)
+    _right_scale(axes, top, panel.summary.floor_ns)
     if panel.summary.detours == 0:
         _silence(axes, panel.summary)
     if panel.remark:

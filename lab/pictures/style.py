@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import io
 import logging
-import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +27,14 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from lab.common.errors import DataError
 from lab.common.files import written_whole
 from lab.common.text import time_text
-from lab.formats.trace import Trace
+from lab.pictures.systems import NAMES, OTHERS, STYLES, Style, System, key_of, style_of
 
 __all__ = [
     "GREY",
     "NAMES",
+    "OTHERS",
     "SHADE",
+    "STYLES",
     "Style",
     "System",
     "bare",
@@ -64,56 +64,6 @@ SMALL_SHEET = 0.68
 
 matplotlib.rcParams["svg.hashsalt"] = "tacet"  # the same picture is the same file
 matplotlib.rcParams["font.family"] = "DejaVu Sans"  # comes with matplotlib: the same widths everywhere
-
-
-@dataclass(frozen=True)
-class Style:
-    """How a system looks. `line` is matplotlib's dash pattern."""
-
-    colour: str
-    line: Any
-    marker: str
-    hatch: str
-
-
-STYLES = {
-    "tacet": Style("#14375e", "-", "o", ""),
-    "linux": Style("#d1602a", (0, (8, 1.2)), "s", "///"),
-    "linux-tuned": Style("#5f9e8f", (0, (5, 2)), "^", "..."),
-    "linux-rt": Style("#a8478f", (0, (1.5, 1.2)), "D", "xxx"),
-}
-#: The names of the systems that have a colour of their own.
-NAMES = {"tacet": "Tacet", "linux": "Linux", "linux-tuned": "Linux, tuned", "linux-rt": "Linux, PREEMPT_RT"}
-#: The styles of other systems, in the order in which they appear.
-OTHERS = (
-    Style("#555555", (0, (7, 2, 1.5, 2)), "v", "\\\\\\"),
-    Style("#b08d00", (0, (3, 1)), "P", "+++"),
-    Style("#2f7fb5", (0, (1, 2)), "X", "ooo"),
-    Style("#8a5a44", (0, (9, 3)), "<", "---"),
-)
-
-
-def style_of(key: str, index: int = 0) -> Style:
-    """Returns a system's style; `linux_tuned` is `linux-tuned`. `index`: an unknown system's place among the
-    systems of the picture."""
-    return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
-
-
-def key_of(name: str) -> str:
-    """Returns a system's key from a name or a file's name: the longest known key that it contains as
-    words."""
-    plain = name.lower().replace("_", "-")
-    found = [key for key in STYLES if re.search(rf"(^|[^a-z]){key}($|[^a-z])", plain)]
-    return max(found, key=len) if found else name
-
-
-@dataclass(frozen=True)
-class System:
-    """A measured system of a picture: its key (for the style), its name, and its trace."""
-
-    key: str
-    name: str
-    trace: Trace
 
 
 def bare(axes: Axes) -> None:

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -64,6 +65,8 @@ def pieces_of_trace(trace: Trace, grain_ns: float) -> tuple[Delays, np.ndarray, 
     """
     if not grain_ns > 0:
         raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
+    if math.isnan(trace.span_ns):
+        raise StatisticsError(f"{trace.source}: the measured time is unknown; give it with --span SECONDS")
     if not trace.complete:
         raise StatisticsError(
             f"{trace.source}: the {trace.format} format does not hold each detour's start and length, so "

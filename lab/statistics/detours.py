@@ -6,9 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-
-from lab.formats.reading import quantile
+from lab.formats.reading import quantiles
 from lab.formats.trace import Totals, Trace
 from lab.statistics.errors import StatisticsError
 
@@ -40,12 +38,16 @@ class DetourFigures:
 def noise_ratio(trace: Trace) -> float:
     """Returns the share of the measured time that detours took, from 0 to 1 [Beckman06 §3.3, Table 4].
     Detours below the method's threshold are not counted, so two ratios can be compared only with the same
-    threshold. StatisticsError if the source has no lengths."""
+    threshold. StatisticsError if the source has no lengths or no measured time."""
     if trace.latencies:
         raise StatisticsError(f"{trace.source}: latencies of a timer; they take no time from a program")
     if not trace.durations_known and trace.detours:
         raise StatisticsError(
             f"{trace.source}: the {trace.format} format says when detours came, but not how long they took"
+        )
+    if math.isnan(trace.span_ns):
+        raise StatisticsError(
+            f"{trace.source}: the measured time is unknown; give it with --span SECONDS if you know it"
         )
     return trace.noise_ns / trace.span_ns
 
@@ -58,15 +60,16 @@ def detour_figures(trace: Trace) -> DetourFigures:
     A percentile is present if at least one sample is beyond it and it is below all lengths that are known
     only as lower bounds. The mean is present if there are no such lengths."""
     known = trace.durations_known and trace.listed > 0
-    rising = np.sort(trace.duration_ns) if known else trace.duration_ns
-    maximum = float(rising[-1]) if known else None
-    percentiles = {
-        name: quantile(rising, part)
+    lengths, count = trace.duration_ns, trace.listed
+    maximum = float(lengths.max()) if known else None
+    parts = {
+        name: part
         for name, part in PERCENTILES.items()
         if known
-        and len(rising) * (1_000_000 - part) >= 1_000_000
-        and len(rising) * part <= (len(rising) - trace.over) * 1_000_000
+        and count * (1_000_000 - part) >= 1_000_000
+        and count * part <= (count - trace.over) * 1_000_000
     }
+    percentiles = dict(zip(parts, quantiles(lengths, list(parts.values()))))
     totals = trace.totals or Totals(0, 0.0, 0.0)
     if trace.totals and trace.totals.detours:
         maximum = max(maximum or 0.0, trace.totals.longest_ns)
@@ -74,10 +77,10 @@ def detour_figures(trace: Trace) -> DetourFigures:
         detours=trace.detours,
         per_second=trace.detours * 1e9 / trace.span_ns,
         noise_ratio=math.nan
-        if trace.latencies or not (known or trace.totals or not trace.detours)
+        if trace.latencies or math.isnan(trace.span_ns) or not (known or trace.totals or not trace.detours)
         else noise_ratio(trace),
-        minimum_ns=float(rising[0]) if known else totals.shortest_ns,
-        mean_ns=float(rising.mean()) if known and not trace.over else totals.mean_ns,
+        minimum_ns=float(lengths.min()) if known else totals.shortest_ns,
+        mean_ns=float(lengths.mean()) if known and not trace.over else totals.mean_ns,
         percentiles_ns=percentiles if known else dict(totals.percentiles_ns),
         maximum_ns=maximum,
     )

@@ -196,7 +196,41 @@ TEST(wholly_lost_quanta_merge_into_one_detour)
     CHECK(result.disturbed_quanta == 6 && result.lost_quanta == 3);
     CHECK(result.detours == 2);
     CHECK(result.largest_loss == 600 + 3000 + 300 && result.largest_loss_at == 10);
-    CHECK(near(result.largest_loss_ns, 3900 * result.operation_ns));
+    CHECK(result.largest_loss_ns == 3.9 * MILLISECOND_NS);
+}
+
+TEST(loss_is_its_share_of_the_quantum)
+{
+    uint64_t counts[1000];
+    struct ftq_analysis result;
+
+    /* Undisturbed quanta differ, and their mean is below the mode: a quantum lost whole is a quantum all the
+     * same, and the noise is no more than all losses together. */
+    for (size_t i = 0; i < 1000; i++)
+        counts[i] = i % 2 ? 60000 + i * 7919 % 601 : 59900 - i * 7919 % 1201;
+    counts[499] = counts[501] = 60300;
+    counts[500] = 0;
+    result = analyse(counts, 1000);
+    CHECK(result.separable && result.largest_loss_at == 500);
+    CHECK(result.largest_loss_ns == MILLISECOND_NS);
+    CHECK(result.operation_ns * (double)result.nominal_count > 1.001 * MILLISECOND_NS);
+    CHECK(result.noise_ratio <= result.raw_ratio);
+    CHECK(near(result.floor_ns, result.floor_ratio * MILLISECOND_NS));
+}
+
+TEST(floor_above_a_tenth_of_the_quantum_is_high)
+{
+    uint64_t counts[100];
+    struct ftq_analysis result;
+
+    fill(counts, 100, 20);
+    result = analyse(counts, 100);
+    CHECK(result.disturbed_from == 2 && !ftq_floor_is_high(&result));
+    fill(counts, 100, 19);
+    result = analyse(counts, 100);
+    CHECK(ftq_floor_is_high(&result));
+    result.separable = false; /* without a floor another note is due */
+    CHECK(!ftq_floor_is_high(&result));
 }
 
 TEST(lost_quanta_at_the_ends_are_detours_too)
@@ -404,7 +438,8 @@ static int analyse_standard_input(uint64_t quantum_ns, uint64_t threshold_ns)
         return 1;
     printf("nominal_count %" PRIu64 "\nmaximum_count %" PRIu64 "\ntotal_count %" PRIu64 "\n", r.nominal_count,
            r.maximum_count, r.total_count);
-    printf("disturbed_from %" PRIu64 "\nseparable %d\n", r.disturbed_from, r.separable);
+    printf("disturbed_from %" PRIu64 "\nseparable %d\nfloor_is_high %d\n", r.disturbed_from, r.separable,
+           ftq_floor_is_high(&r));
     printf("one_short_quanta %" PRIu64 "\ndisturbed_quanta %" PRIu64 "\nlost_quanta %" PRIu64 "\n",
            r.one_short_quanta, r.disturbed_quanta, r.lost_quanta);
     printf("detours %" PRIu64 "\ndisturbed_loss %" PRIu64 "\nraw_loss %" PRIu64 "\n", r.detours,
@@ -433,6 +468,8 @@ int main(int argc, char **argv)
     RUN(alike_quanta_keep_the_sharp_floor_whatever_share_is_disturbed);
     RUN(with_a_threshold_the_median_is_nominal);
     RUN(wholly_lost_quanta_merge_into_one_detour);
+    RUN(loss_is_its_share_of_the_quantum);
+    RUN(floor_above_a_tenth_of_the_quantum_is_high);
     RUN(lost_quanta_at_the_ends_are_detours_too);
     RUN(nothing_to_judge_is_said);
     RUN(option_values_are_taken_whole_or_refused);

@@ -523,5 +523,6 @@ def test_a_damaged_file_is_a_trace_or_one_line(name: str, tmp_path: Path) -> Non
             continue
         assert traces and all(isinstance(trace, Trace) for trace in traces)
         for trace in traces:
-            assert 0 < trace.span_ns < 2**63 and np.isfinite(trace.noise_ns) and trace.noise_ns >= 0
+            known = 0 < trace.span_ns < 2**63 or (name == "osnoise" and np.isnan(trace.span_ns))
+            assert known and np.isfinite(trace.noise_ns) and trace.noise_ns >= 0
     assert 100 < refused < 1_500

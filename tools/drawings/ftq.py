@@ -107,7 +107,7 @@ def panel(d: Drawing, key: str, top: float, one: Measured) -> None:
         d.path(f"M{number(LEFT)} {number(y)}H{number(RIGHT)}", EDGE, 0.8)
         d.text(LEFT - 6, y + 4, f"{loss}", size=11, colour=GREY, anchor="end")
         if loss > 2:
-            d.text(RIGHT + 6, y + 4, time_text(loss * s.operation_ns), size=11, colour=GREY)
+            d.text(RIGHT + 6, y + 4, time_text(loss * s.floor_ns), size=11, colour=GREY)
     step = (RIGHT - LEFT) / s.samples
     places = [(LEFT + (i + 0.5) * step, int(loss)) for i, loss in enumerate(s.losses)]
     dots = "".join(
