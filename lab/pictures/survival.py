@@ -14,12 +14,13 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from lab.common.text import time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
-from lab.pictures.style import GREY, SHADE, SMALL_MAX, SMALL_SHEET, bare, plt, save, style_of, title_above
+from lab.pictures.frame import finish
+from lab.pictures.style import GREY, SHADE, bare, figure_new, line_of, plt, power_text, style_of
 from lab.statistics import Delays, delays_of_trace
 
 
@@ -94,7 +95,6 @@ def _survival_curve(
         color=style.colour,
         linestyle=style.line,
         linewidth=1.8,
-        label=curves.name,
     )
     return True
 
@@ -127,6 +127,8 @@ def _survival_panel(
     decades = np.log10(2 / least)
     axes.set_ylim(least, 2 * 10 ** (decades * 0.13 * len(silent)))
     axes.yaxis.set_major_locator(FixedLocator([10.0**i for i in range(int(np.ceil(np.log10(least))), 1, 2)]))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: power_text(round(np.log10(value)))))
+    axes.yaxis.set_minor_formatter(NullFormatter())
     for row, (system, i) in enumerate(silent):
         axes.text(
             0.98,
@@ -159,41 +161,19 @@ def survival_picture(
     longest = max(float(_points(data)[0][-1]) for system in systems for data in system.grains.values())
     most = max(2.0, 1.5 * longest)
     least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
-    sheet = SMALL_SHEET if width <= SMALL_MAX else 1.0
-    figure, all_axes = plt.subplots(
-        rows, columns, figsize=(14 * sheet, 2.2 + 3.3 * sheet * rows), squeeze=False
-    )
+    figure, all_axes = figure_new(rows, columns, (14, 0.5 + 2.9 * rows), width)
     try:
-        for axes, grain_ns in zip(all_axes.flat, grains_ns):
-            _survival_panel(axes, systems, grain_ns, most, least)
-        for axes in list(all_axes.flat)[len(grains_ns) :]:
-            axes.set_visible(False)
-        handles = [
-            plt.Line2D(
-                [],
-                [],
-                color=style_of(system.key, i).colour,
-                linestyle=style_of(system.key, i).line,
-                linewidth=1.8,
-                label=system.name,
-            )
-            for i, system in enumerate(systems)
-        ]
-        height = figure.get_size_inches()[1]
-        figure.legend(
-            handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
-            bbox_to_anchor=(0.985, 1 - 0.1 / height),
-        )  # fmt: skip
-        title_above(figure, title or "How likely a computation phase is delayed", 0.07, 0.2)
-        figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
-        figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
+        for number, axes in enumerate(all_axes.flat):
+            axes.set_visible(number < len(grains_ns))
+            if number < len(grains_ns):
+                _survival_panel(axes, systems, grains_ns[number], most, least)
+            if number + columns >= len(grains_ns):
+                axes.set_xlabel("x: delay against the shortest phase")
         legend = "Grey band: less than one of the measured phases. Lines: delays of 1, 10 and 100 %."
-        figure.text(
-            0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left"
-        )
-        figure.subplots_adjust(
-            left=0.07, right=0.985, top=1 - 1.0 / height, bottom=1.5 / height, hspace=0.42, wspace=0.2
-        )
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or "How likely a computation phase is delayed",
+            notes=[legend, *notes], y_label="p: share of phases delayed by more than x",
+            legend=[line_of(style_of(one.key, i), one.name, linewidth=1.8) for i, one in enumerate(systems)],
+        )  # fmt: skip
     finally:
         plt.close(figure)
