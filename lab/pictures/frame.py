@@ -144,19 +144,21 @@ class _Frame:
         return "\n".join(lines)
 
     def _legend(self, handles: Sequence[Any]) -> Legend:
-        """Returns a legend of as few rows as fit."""
+        """Returns a legend of as few rows as fit, read row by row."""
         room = (self.width - 2 * MARGIN) * self.figure.dpi
         columns = len(handles)
         while True:
+            by_column = [handle for column in range(columns) for handle in handles[column::columns]]
             legend = self.figure.legend(
-                handles=list(handles), loc="upper left", ncols=columns, frameon=False, fontsize=LEGEND_SIZE,
+                handles=by_column, loc="upper left", ncols=columns, frameon=False, fontsize=LEGEND_SIZE,
                 borderaxespad=0, borderpad=0, handlelength=3, columnspacing=1.8,
             )  # fmt: skip
             if columns == 1 or legend.get_window_extent(self._renderer()).width <= room:
                 _legend_wrapped(legend, room, self._renderer())
                 return legend
             legend.remove()
-            columns -= 1
+            rows = -(-len(handles) // columns)
+            columns = min(columns - 1, -(-len(handles) // (rows + 1)))
 
     def _renderer(self) -> Any:
         return self.figure.canvas.get_renderer()

@@ -23,7 +23,7 @@ from lab.reproduce.traces import HOEFLER, trace_file
 
 MIB = 1 << 20
 MACHINES = {machine.key: machine for machine in HOEFLER}
-NAMES = {"chic": "CHiC", "altix": "Altix", "zeptoos": "ZeptoOS", "jaguar": "Jaguar"}
+NAMES = {machine.key: machine.name for machine in HOEFLER}
 #: The noise of [Hoefler10 Fig. 5(a)]: 100 us at 1000 Hz.
 FIXED = Disturbance(period_ns=1e6, duration_ns=1e5)
 #: The paper's million ranks; the published values are for that number.
@@ -492,7 +492,7 @@ EXPERIMENTS = (
     Experiment(
         "fixed-frequency",
         "Hoefler10 §IV-B",
-        "16 to 200 us at 10 to 1000 Hz, up to 32 768 ranks",
+        "16 to 200 us at 10 to 1000 Hz, up to 32,768 ranks",
         fixed_frequency,
     ),
 )
