@@ -166,7 +166,7 @@ def run(options: argparse.Namespace) -> int:
             return INTERRUPTED
         thumbnail = options.thumbnails and options.thumbnails / f"reproduce-{experiment.name}.png"
         text = keep(outcome, settings, folder, thumbnail)
-        outdated = f", {progress.outdated} of another version made anew" * bool(progress.outdated)
+        outdated = f", {progress.outdated} of another version, computed again" * bool(progress.outdated)
         print(
             f"\n{text}\n{folder}: table.txt, result.json, picture.png; {progress.done} points, "
             f"{progress.again} of them from earlier runs{outdated}\n"

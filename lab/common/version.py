@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Versions of the software, for results that are kept: digests of what computes them. So a change counts that
-nobody has numbered, and the same files have the same version on every machine."""
+"""Versions of the software, for results that are kept: digests of what computes them. So each change counts,
+without a number that must be increased, and the same files have the same version on every machine."""
 
 from __future__ import annotations
 

@@ -190,7 +190,7 @@ def fig6(settings: Settings) -> Outcome:
         Row("Jaguar: noise bottleneck beyond ranks", 8192, onset(found, "jaguar")),
     ]
     for key, published in (("chic", 59.96), ("altix", 1.93), ("zeptoos", 0.02), ("jaguar", 9.01)):
-        rows += largest_increase(found, f"{key} bcast", f"{NAMES[key]} bcast", published)
+        rows += largest_increase(found, f"{key} bcast", f"{NAMES[key]} broadcast", published)
     rows += [
         Row(f"1 MiB, fixed noise: {row.what.split(': ')[1]}", "not significant", row.ours)
         for row in largest_increase(found, "1 MiB", "", None)
@@ -204,7 +204,7 @@ def fig6(settings: Settings) -> Outcome:
             {
                 f"{NAMES[key]} {what}": curve(found, case, np.median)
                 for key in ("chic", "altix", "jaguar")
-                for what, case in (("allreduce", key), ("bcast", f"{key} bcast"))
+                for what, case in (("allreduce", key), ("broadcast", f"{key} bcast"))
             },
         ),
         CurvePanel(
