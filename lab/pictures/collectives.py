@@ -17,7 +17,7 @@ from matplotlib.patches import Patch
 
 from lab.common.errors import DataError
 from lab.pictures.frame import finish
-from lab.pictures.style import NAMES, Style, bare, figure_new, grid, log_time_axis, plt, style_of
+from lab.pictures.style import NAMES, Style, bare, figure_new, grid, log_time_axis, looks_of, plt
 
 #: Latencies in ns: by system, by ranks.
 Latencies = Mapping[str, Mapping[int, Sequence[float]]]
@@ -101,8 +101,8 @@ def collective_picture(
     figure, ((axes,),) = figure_new(1, 1, (14, 4.8), width)
     try:
         handles = []
-        for i, (name, by_ranks) in enumerate(latencies_ns.items()):
-            style = style_of(name, i)
+        styles = looks_of(list(latencies_ns))
+        for i, ((name, by_ranks), style) in enumerate(zip(latencies_ns.items(), styles)):
             places = [
                 all_ranks.index(ranks) + (i - (len(latencies_ns) - 1) / 2) * share
                 for ranks in sorted(by_ranks)

@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 from lab.common.errors import DataError
 from lab.common.text import time_text
 from lab.pictures.frame import finish, legend_below
-from lab.pictures.style import SHADE, bare, figure_new, grid, line_of, log_axis, plt, style_of
+from lab.pictures.style import SHADE, Style, bare, figure_new, grid, line_of, log_axis, looks_of, plt
 from lab.statistics import Delays
 
 
@@ -54,13 +54,16 @@ def _delay_axis(axes: Axes, grain_ns: float, most: float, log_from_ns: float) ->
     grid(axes)
 
 
-def _look(curve: DelayCurve, index: int) -> dict[str, Any]:
-    style = style_of(curve.key, index)
+def _look(style: Style) -> dict[str, Any]:
     return {"where": "post", "color": style.colour, "linestyle": style.line, "linewidth": 2.0}
 
 
 def _handles(curves: Sequence[DelayCurve]) -> list[Any]:
-    return [line_of(style_of(curve.key, i), curve.name) for i, curve in enumerate(curves)]
+    return [line_of(style, curve.name) for curve, style in zip(curves, _looks(curves))]
+
+
+def _looks(curves: Sequence[DelayCurve]) -> list[Style]:
+    return looks_of([curve.key for curve in curves])
 
 
 def cdf_picture(
@@ -87,12 +90,12 @@ def cdf_picture(
     phases = max(curve.delays.phases for curve in tails or curves)
     figure, ((left, right),) = figure_new(1, 2, (14, 4.4), width)
     try:
-        for i, curve in enumerate(curves):
+        for curve, style in zip(curves, _looks(curves)):
             x, below = _steps(curve.delays, log_from_ns or -0.04 * most, 2 * most)
-            left.step(x, below, **_look(curve, i))
-        for i, curve in enumerate(tails or curves):
+            left.step(x, below, **_look(style))
+        for curve, style in zip(tails or curves, _looks(tails or curves)):
             x, below = _steps(curve.delays, log_from_ns or -0.04 * most_tail, 2 * most_tail)
-            right.step(x, np.maximum(1 - below, 1e-15), **_look(curve, i))
+            right.step(x, np.maximum(1 - below, 1e-15), **_look(style))
         left.set_ylim(0, 1.03)
         left.set_ylabel("share of phases that are done")
         right.set_yscale("log")

@@ -23,10 +23,12 @@ from lab.formats.ftq import DISTURBED_LOSS, FtqData, FtqSummary
 from lab.pictures.frame import finish
 from lab.pictures.style import GREY, SHADE, bare, figure_new, plt, style_of
 
-#: Upper edge of the band, counts: above a loss of one, which is the floor, and below two, which is noise.
-FLOOR_BAND = 1.5
-#: A line of the words in a panel without data.
+#: The band of the floor ends this far below the least loss that is noise, counts.
+FLOOR_BAND = 0.5
+#: A line of the words in a panel without data, letters.
 ABSENT_LETTERS = 80
+#: A line of a remark.
+REMARK_LETTERS = 110
 #: The panels' share of the sheet's width, about.
 PANEL_SHARE = 0.88
 #: If bars wider than a quantum cover more than this share of the panel, it is drawn as shades instead.
@@ -145,12 +147,12 @@ def _density(axes: Axes, panel: Panel, width_points: float) -> None:
     )  # fmt: skip
 
 
-def _silence(axes: Axes, summary: FtqSummary) -> None:
+def _silence(axes: Axes, panel: Panel, summary: FtqSummary) -> None:
     """Writes the words on a panel without bars."""
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     axes.text(
         0.5, 0.6, "zero detours", transform=axes.transAxes, ha="center", va="center", fontsize=20,
-        color=style_of("tacet").colour, style="italic", bbox=paper,
+        color=style_of(panel.key).colour, style="italic", bbox=paper,
     )  # fmt: skip
     seconds = summary.samples * summary.quantum_ns / 1e9
     axes.text(
@@ -188,7 +190,7 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         _figures(panel.summary), loc="right", fontsize=10.5, color=GREY if panel.remark else "#222222"
     )
     _scale(axes, top)
-    axes.axhspan(0, FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
+    axes.axhspan(0, panel.summary.disturbed_from - FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
     axes.grid(axis="y", color="#d8d8d8", linewidth=0.6, zorder=1)
     axes.set_axisbelow(True)
     # A bar is as wide as its quantum, but at least visible.
@@ -202,12 +204,12 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         _bars(axes, panel, bar_points)
     _right_scale(axes, top, panel.summary.operation_ns)
     if panel.summary.detours == 0:
-        _silence(axes, panel.summary)
+        _silence(axes, panel, panel.summary)
     if panel.remark:
         axes.text(
             0.004,
             0.94,
-            panel.remark,
+            textwrap.fill(panel.remark, REMARK_LETTERS),
             transform=axes.transAxes,
             ha="left",
             va="top",

@@ -17,7 +17,7 @@ from lab.common.errors import DataError
 from lab.common.text import percent_text, time_text
 from lab.pictures.distributions import DelayCurve
 from lab.pictures.frame import finish
-from lab.pictures.style import GREY, bare, figure_new, grid, line_of, log_axis, plt, power_text, style_of
+from lab.pictures.style import GREY, bare, figure_new, grid, line_of, log_axis, looks_of, plt, power_text
 
 #: Powers of ten: the values of p in [Tsafrir05 Fig. 2].
 REFERENCES = (-3, -4, -5, -6, -7)
@@ -66,8 +66,7 @@ def law_picture(
         silent, handles = [], []
         for axes, logarithmic in ((left, True), (right, False)):
             grey = _references(axes, nodes)
-            for i, curve in enumerate(curves):
-                style = style_of(curve.key, i)
+            for curve, style in zip(curves, looks_of([curve.key for curve in curves])):
                 p = statistics.p(curve.delays, delay_ratio)
                 if p == 0:
                     silent += [curve.name] if logarithmic else []
@@ -139,8 +138,7 @@ def slowdown_picture(
     try:
         most = 0.0
         handles = []
-        for i, curve in enumerate(curves):
-            style = style_of(curve.key, i)
+        for curve, style in zip(curves, looks_of([curve.key for curve in curves])):
             percent = 100 * (np.asarray(statistics.slowdown(curve.delays, nodes)) - 1)
             most = max(most, float(percent.max()))
             handles.append(line_of(style, curve.name))

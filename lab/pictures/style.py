@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import logging
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,7 @@ __all__ = [
     "line_of",
     "log_axis",
     "log_time_axis",
+    "looks_of",
     "name_axes",
     "nothing",
     "plt",
@@ -104,6 +106,18 @@ def style_of(key: str, index: int = 0) -> Style:
     """Returns a system's style; `linux_tuned` is `linux-tuned`. `index`: an unknown system's place among the
     systems of the picture."""
     return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
+
+
+def looks_of(keys: Sequence[str]) -> list[Style]:
+    """Returns a style for each system of a picture, by its key. Systems with one key, such as the CPUs of a
+    node, have its colour, but each its own line, marker and hatch; so have unknown systems beyond four."""
+    styles: list[Style] = []
+    for index, key in enumerate(keys):
+        style = style_of(key, index)
+        first = LOOKS.index(style)
+        other = LOOKS[(first + sum(one.colour == style.colour for one in styles)) % len(LOOKS)]
+        styles.append(Style(style.colour, other.line, other.marker, other.hatch))
+    return styles
 
 
 def key_of(name: str) -> str:

@@ -31,12 +31,12 @@ from lab.pictures.ftq import Panel, ftq_picture
 from lab.pictures.heat_map import heat_map_picture
 from lab.pictures.law import law_picture, slowdown_picture
 from lab.pictures.spectrum import spectrum_picture
-from lab.pictures.style import System, decade_text, key_of, power_text
+from lab.pictures.style import System, decade_text, key_of, looks_of, power_text, style_of
 from lab.pictures.survival import SurvivalCurves, survival_picture
 from lab.statistics import Delays, delays_of_trace
 
 #: As wide as the documentation's pictures, as those of its pages, and as those of reports.
-WIDTHS = (700, 1000, 1400)
+WIDTHS = (700, *(pytest.param(width, marks=pytest.mark.long) for width in (1000, 1400)))
 #: Names that others chose: long ones, and such as mean something to matplotlib.
 NAMES = (
     "Tacet",
@@ -105,7 +105,10 @@ OTHER = [
 ]
 
 
-def phases(grain_ns: int, count: int) -> phase.PhaseData:
+def phases(grain_ns: int, count: int, silent: bool = False) -> phase.PhaseData:
+    if silent:
+        text = f"# Phase durations\n# grain_ns {grain_ns}\n# calibrated_ns {grain_ns}\n# phases {count}\n"
+        return phase.parse(f"{text}# ticks_per_ns 1\n{grain_ns} {count}\n", "x")[0]
     text = (
         f"# Phase durations\n# grain_ns {grain_ns}\n# calibrated_ns {grain_ns}\n# phases {count}\n"
         f"# ticks_per_ns 1\n{grain_ns} {count - 12}\n{2 * grain_ns} 10\n{40 * grain_ns} 2\n"
@@ -117,6 +120,12 @@ SURVIVAL = [
     SurvivalCurves(key_of(name), name, {10**n: phases(10**n, 10 ** (10 - n)) for n in range(3, 9)})
     for name in NAMES
 ]
+#: In half of the panels no phase of two systems is delayed, and of seven systems in all panels.
+HALF = [
+    SurvivalCurves(one.key, one.name, {10**n: phases(10**n, 1000, i < 2 and n > 5) for n in range(3, 9)})
+    for i, one in enumerate(SURVIVAL)
+]
+CROWD = [*SURVIVAL[:1], *(SurvivalCurves("x", f"node {i}", {1000: phases(1000, 9, True)}) for i in range(7))]
 
 
 @dataclass(frozen=True)
@@ -153,6 +162,8 @@ PICTURES = (
     Drawn("slowdown", lambda path, width: slowdown_picture(curves(), path, tolerance=0.01, width=width)),
     Drawn("survival", lambda path, width: survival_picture(SURVIVAL, path, width=width)),
     Drawn("survival of one", lambda path, width: survival_picture(SURVIVAL[:1], path, width=width)),
+    Drawn("survival, silent", lambda path, width: survival_picture(HALF, path, width=width)),
+    Drawn("survival of a crowd", lambda path, width: survival_picture(CROWD, path, width=width)),
     Drawn("ftq", lambda path, width: ftq_picture(ftq_panels(), path, width=width, note="note " * 60)),
     Drawn("boxes", lambda path, width: collective_picture(latencies(), path, width=width)),
     Drawn(
@@ -193,19 +204,23 @@ def test_letters_and_legends_cover_nothing(picture: Drawn, width: int, tmp_path:
         picture.draw(tmp_path / "a.png", width)
 
 
-def test_panels_that_are_compared_have_one_scale(tmp_path: Path) -> None:
-    drawings = [SAME, OTHER]
-    for panels in drawings:
-        with figures_seen() as seen:
-            curve_picture(panels, tmp_path / "a.png", x="ranks", y="slowdown", log_y=True, columns=2)
-        limits = {(*axes.get_xlim(), *axes.get_ylim()) for axes in shown(seen[0])}
-        assert len(shown(seen[0])) == len(panels) and len(limits) == 1, limits
+#: Pictures whose panels are compared, and whether they share the x axis, too.
+COMPARED: dict[str, tuple[Callable[[Path], None], bool]] = {
+    "curves": (lambda path: curve_picture(SAME, path, x="ranks", y="slowdown", log_y=True, columns=2), True),
+    "curves, others": (lambda path: curve_picture(OTHER, path, x="ranks", y="increase", log_from=1), True),
+    "series": (lambda path: series_picture(systems(), path, shown_ns=5e9), False),
+    "scatter": (lambda path: scatter_picture(systems(), path), False),
+    "survival": (lambda path: survival_picture(HALF, path), True),
+}
+
+
+@pytest.mark.parametrize("name", COMPARED)
+def test_panels_that_are_compared_have_one_scale(name: str, tmp_path: Path) -> None:
+    draw, both = COMPARED[name]
     with figures_seen() as seen:
-        series_picture(systems(), tmp_path / "a.png", shown_ns=5e9)
-        scatter_picture(systems(), tmp_path / "a.png")
-        survival_picture(SURVIVAL[:1], tmp_path / "a.png")
-    for figure in seen:
-        assert len({axes.get_ylim() for axes in shown(figure)}) == 1
+        draw(tmp_path / "a.png")
+    limits = {(axes.get_ylim(), axes.get_xlim() if both else None) for axes in shown(seen[0])}
+    assert len(shown(seen[0])) > 2 and len(limits) == 1, limits
 
 
 def test_numbers_are_those_of_the_whole_trace_if_its_beginning_is_drawn(tmp_path: Path) -> None:
@@ -228,6 +243,15 @@ def test_systems_have_the_names_of_tables(tmp_path: Path) -> None:
     with figures_seen() as seen:
         collective_picture({"tacet": {4: [9e3]}, "linux-rt": {4: [9e4]}}, tmp_path / "a.png")
     assert {"Tacet", "Linux, PREEMPT_RT"} <= set(words_of(seen[0]))
+
+
+def test_systems_of_one_colour_differ_in_line_marker_and_hatch() -> None:
+    """The CPUs of a node, and more unknown systems than there are colours for."""
+    for keys in (["linux"] * 8, [f"x{i}" for i in range(12)], ["tacet", "linux", "linux", "x", "tacet"]):
+        looks = looks_of(keys)
+        assert len({(look.colour, str(look.line), look.marker) for look in looks}) == len(keys)
+        assert len({(look.colour, look.hatch) for look in looks}) == len(keys)
+    assert looks_of(["tacet", "x", "linux-rt"]) == [style_of("tacet"), style_of("x", 1), style_of("linux-rt")]
 
 
 def test_a_log_s_labels_are_numbers() -> None:
