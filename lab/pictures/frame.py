@@ -66,6 +66,7 @@ def finish(
         if not any(mended):
             break
     texts_apart(figure, in_data)
+    figure.set_layout_engine("none")  # what was measured stays
     save(figure, path, width)
 
 

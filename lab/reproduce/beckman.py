@@ -240,17 +240,12 @@ def table4(settings: Settings) -> Outcome:
         "If the text gives the detours' composition (both BG/L), nothing else was used. For the others "
         "lengths were chosen to fit: agreement only says that such a composition exists.",
     )
+    title = "Noise of five platforms, synthetic traces [Beckman06 Table 4]"
     return Outcome(
-        "Noise of five platforms, synthetic traces [Beckman06 Table 4]",
+        title,
         rows,
         notes,
-        lambda path, width: series_picture(
-            shown,
-            path,
-            title="Noise of five platforms, synthetic traces [Beckman06 Table 4]",
-            width=width,
-            shown_ns=SHOWN_NS,
-        ),
+        lambda path, width: series_picture(shown, path, title=title, width=width, shown_ns=SHOWN_NS),
     )
 
 

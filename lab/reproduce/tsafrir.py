@@ -163,16 +163,13 @@ def fig5(settings: Settings) -> Outcome:
         "difference.",
     )
     curves = [SurvivalCurves(TSAFRIR.key, TSAFRIR.name, delays)]
+    title = "Phases of a grain under a 1000 Hz tick [Tsafrir05 Fig. 5]"
     return Outcome(
-        "Phases of a grain under a 1000 Hz tick [Tsafrir05 Fig. 5]",
+        title,
         rows,
         notes,
         lambda path, width: survival_picture(
-            curves,
-            path,
-            title="Phases under a 1000 Hz tick",
-            notes=("Direct costs only [Tsafrir05 Table 3].",),
-            width=width,
+            curves, path, title=title, notes=("Direct costs only [Tsafrir05 Table 3].",), width=width
         ),
     )
 

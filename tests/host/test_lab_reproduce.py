@@ -228,6 +228,11 @@ def test_policy_says_in_a_line_what_is_wrong(words: list[str], said: str) -> Non
     assert (done.returncode, done.stderr) == (2, said)
 
 
+def title_of(words: list[str]) -> str:
+    """A picture's title, which is written first."""
+    return " ".join(words[0].split())
+
+
 def reproduce(folder: Path, *words: str) -> int:
     return lab_main.main(["reproduce", *words, "--quick", "--out", str(folder)])
 
@@ -243,7 +248,9 @@ def test_an_experiment_leaves_table_values_and_picture(
     words = [experiment.name, "--simulations", "3", "--largest", "6", "--thumbnails", str(tmp_path)]
     with figures_seen() as seen:
         assert reproduce(tmp_path, *words) == 0
-    assert len(seen) == 2  # the picture and the small one
+    for figure in seen:  # the picture and the small one
+        assert title_of(words_of(figure)) in PAGE.read_text(), words_of(figure)
+    assert len(seen) == 2
     folder = tmp_path / f"{experiment.name}-quick"
     found = json.loads((folder / "result.json").read_text())
     assert found["seed"] == 1 and version.lab_version() in found["version"]
