@@ -167,7 +167,8 @@ def series_picture(
                 continue
             _over_time(left, system, i, least, shown_ns)
             _sorted(right, system, i)
-        _time_axis(all_axes[-1, 0], min(shown_ns, max(system.trace.span_ns for system in systems)))
+        spans = [system.trace.span_ns for system in systems if np.isfinite(system.trace.span_ns)]
+        _time_axis(all_axes[-1, 0], min(shown_ns, max(spans, default=np.inf)))
         last = max((i for i, (_, right) in enumerate(all_axes) if right.get_visible()), default=0)
         all_axes[last, 1].set_xlim(0, 100)
         all_axes[last, 1].set_xlabel("detours no longer than that, %")

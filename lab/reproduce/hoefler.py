@@ -308,8 +308,8 @@ def fig7(settings: Settings) -> Outcome:
             cases,
             title,
             (
-                "Dissemination of 1 byte on Altix; physical noise rule; faster and slower: L, g and G by 10, o "
-                "unchanged",
+                "Dissemination of 1 byte on Altix; physical noise rule; faster and slower: L, g and G by 10, "
+                "o unchanged",
             ),
         ),
         data(found),
