@@ -64,7 +64,7 @@ def fig3(settings: Settings) -> Outcome:
         Row("largest loss, us", None, {n: s.largest_loss_ns / 1e3 for n, s in summaries.items()}),
     ]
     notes = (
-        f"{quanta} quanta of 1 ms. Linux: its tick. Tacet: the conductor's heartbeats (NETTICK), one "
+        f"{quanta:,} quanta of 1 ms. Linux: its tick. Tacet: the conductor's heartbeats (NETTICK), one "
         "card, in lockstep. " + ONE_INSTRUCTION,
         "No traffic here: the paper's losses of 650 and of more than 6,500 operations came from its network, "
         "in both of its panels.",
@@ -139,7 +139,7 @@ def fig4(settings: Settings) -> Outcome:
         ),
     ]  # fmt: skip
     notes = (
-        f"{quanta} quanta of 1 ms. The daemon wakes up every {WAKES_NS / MS:.0f} ms and does nothing. "
+        f"{quanta:,} quanta of 1 ms. The daemon wakes up every {WAKES_NS / MS:.0f} ms and does nothing. "
         "HPCSCHED is a class above the normal one: SCHED_FIFO.",
         ONE_INSTRUCTION + " The daemon sends no message, as the paper's did to a job manager.",
     )

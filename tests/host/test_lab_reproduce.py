@@ -4,13 +4,16 @@ say, results survive interruptions."""
 
 from __future__ import annotations
 
+import importlib
 import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,7 +31,7 @@ from lab.cli.goal import PATTERNS
 from lab.common import simulator as sim
 from lab.common import version
 from lab.common.errors import DataError, LabError
-from lab.reproduce import beckman, measured, outcome, simulator, store, ticks, traces
+from lab.reproduce import beats, beckman, measured, outcome, simulator, store, ticks, traces
 from tests.making import made
 
 
@@ -396,6 +399,70 @@ def test_synchronized_noise_is_simulated_through_whole_periods() -> None:
             answer = json.loads(simulator.sim([*run.words(), "--json", "-"]))
             slowdown = answer["max_ns"] / answer["quiet_max_ns"]
             assert slowdown == pytest.approx(1 / (1 - 0.2 / ms), rel=0.07), (operation, ranks, ms)
+
+
+class FakeNode:
+    """A node in lockstep that has ended: its output and its error output."""
+
+    def __init__(self, folder: Path, out: str, err: str) -> None:
+        self.name, self.folder = "node1", folder
+        for name, text in (("out", out), ("err", err), ("klog", "")):
+            (folder / name).write_text(text)
+
+    def file(self, name: str) -> Path:
+        return self.folder / name
+
+    def ending(self) -> Any:
+        return SimpleNamespace(outcome="exit", status=0, reason="")
+
+
+def beaten(folder: Path, monkeypatch: pytest.MonkeyPatch, taken: int, err: str) -> beats.Beaten:
+    """What is measured on a node that took so many beats and loses 30 operations to each."""
+    quanta = beats.AHEAD + 100
+    lost = {beats.AHEAD + 5 + 10 * i for i in range(taken)}
+    lines = "".join(f"{i * 10**6} {15_595 if i in lost else 15_625}\n" for i in range(quanta))
+    node = FakeNode(folder, f"# quantum_ns 1000000\n{lines}", err)
+    done = SimpleNamespace(nodes=[node], ending=FakeNode.ending)
+    log = SimpleNamespace(
+        kinds=[SimpleNamespace(name="beat"), SimpleNamespace(name="map")], kind=[0] * taken + [1]
+    )
+    monkeypatch.setattr(beats, "cluster", lambda words, at: nullcontext((done, None)))
+    monkeypatch.setattr(beats.klog, "read", lambda path: log)
+    for name in ("conductor", "runner"):
+        fake = SimpleNamespace(
+            load=lambda: SimpleNamespace(qemu_binary=lambda which: folder / "out", RunnerError=OSError),
+            program_found=lambda path: folder / "out",
+        )
+        monkeypatch.setattr(beats, name, fake if name == "runner" else lambda: folder / "out")
+    monkeypatch.setattr(beats, "KERNEL", folder / "out")
+    kept = store.Store(folder, store.Progress(0, io.StringIO()))
+    return beats.measure_beats(outcome.Settings(kept, folder), 100, 100)
+
+
+def test_what_beats_take_is_counted_from_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = beaten(tmp_path, monkeypatch, 10, "kernel_entries: 10\n")
+    assert (found.beats, found.entries, found.summary.samples) == (10, 10, 100)
+    assert found.summary.disturbed_quanta == 10 and (found.summary.losses.max(), found.data.counts.min()) == (
+        30,
+        15_595,
+    )
+
+
+@pytest.mark.parametrize(("taken", "err"), [(0, "kernel_entries: 0\n"), (3, ""), (3, "kernel_entries: x\n")])
+def test_a_node_that_takes_no_beat_is_an_error(
+    taken: int, err: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LabError, match="took no beat, or did not count entries"):
+        beaten(tmp_path, monkeypatch, taken, err)
+
+
+def test_a_conductor_that_is_not_built_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beats.runner.load()
+    monkeypatch.setattr(importlib.import_module("lockstep.beats"), "LIBRARY", tmp_path / "none.so")
+    with pytest.raises(LabError, match="none.so: no such library; build it with `make lockstep-parts`"):
+        beats.conductor()
 
 
 def test_tables_write_micro_as_pictures_do() -> None:
