@@ -190,7 +190,8 @@ def _rows_of_legends(figure: Figure) -> float:
             place = axes.get_subplotspec()
             room = PANEL_SHARE * figure.bbox.width / place.get_gridspec().ncols
             if legend.get_window_extent(renderer).width > room:
-                legend_below(axes, legend.legendHandles, 1)
+                handles = getattr(legend, "legend_handles", None) or legend.legendHandles  # by version
+                legend_below(axes, handles, 1)
                 _legend_wrapped(axes.get_legend(), room, renderer)
             height = axes.get_legend().get_window_extent(renderer).height / figure.dpi
             heights[place.rowspan.start] = max(heights.get(place.rowspan.start, 0.0), height)

@@ -253,6 +253,7 @@ def _draw(figure: Figure, path: Path, width: int) -> None:
 
     whole = io.BytesIO()
     figure.savefig(whole, dpi=dpi, format="png")
-    Image.open(whole).convert("RGB").quantize(THUMBNAIL_COLOURS, dither=Image.Dither.NONE).save(
-        path, optimize=True
-    )
+    # A line's colour is rare, and must stay what the legend says.
+    method = Image.Quantize.MAXCOVERAGE
+    few = Image.open(whole).convert("RGB").quantize(THUMBNAIL_COLOURS, method, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)

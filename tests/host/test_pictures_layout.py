@@ -8,9 +8,10 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+import matplotlib.image
 import numpy as np
 import pytest
 
@@ -31,7 +32,7 @@ from lab.pictures.ftq import Panel, ftq_picture
 from lab.pictures.heat_map import heat_map_picture
 from lab.pictures.law import law_picture, slowdown_picture
 from lab.pictures.spectrum import spectrum_picture
-from lab.pictures.style import System, decade_text, key_of, looks_of, power_text, style_of
+from lab.pictures.style import STYLES, System, decade_text, key_of, looks_of, power_text, style_of
 from lab.pictures.survival import SurvivalCurves, survival_picture
 from lab.statistics import Delays, delays_of_trace
 
@@ -252,6 +253,21 @@ def test_systems_of_one_colour_differ_in_line_marker_and_hatch() -> None:
         assert len({(look.colour, str(look.line), look.marker) for look in looks}) == len(keys)
         assert len({(look.colour, look.hatch) for look in looks}) == len(keys)
     assert looks_of(["tacet", "x", "linux-rt"]) == [style_of("tacet"), style_of("x", 1), style_of("linux-rt")]
+
+
+def test_a_small_picture_s_colours_are_those_of_the_large_one(tmp_path: Path) -> None:
+    """Each system's colour is found in a picture of few colours, although only a thin line has it."""
+    keys = [*STYLES, "a", "b", "c", "d"]
+    delays = delays_of(trace_of(500, 10, 2e3, 2e5))
+    shown_curves = [
+        DelayCurve(key, key, replace(delays, delay_ns=delays.delay_ns * (1 + i / 3)))
+        for i, key in enumerate(keys)
+    ]
+    cdf_picture(shown_curves, tmp_path / "a.png", width=900)
+    pixels = (255 * matplotlib.image.imread(tmp_path / "a.png")[..., :3]).round().reshape(-1, 3)
+    for style in looks_of(keys):
+        wanted = [int(style.colour[i : i + 2], 16) for i in (1, 3, 5)]
+        assert np.abs(pixels - wanted).max(axis=1).min() < 20, style
 
 
 def test_a_log_s_labels_are_numbers() -> None:
