@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from lab.common.errors import DataError
 from lab.pictures.frame import finish, legend_below
@@ -107,7 +108,7 @@ def _panel(axes: Axes, panel: CurvePanel, looks: Mapping[str, Style] | None) -> 
             )
 
 
-def _handle(panel: CurvePanel, name: str, looks: Mapping[str, Style] | None):  # noqa: ANN202
+def _handle(panel: CurvePanel, name: str, looks: Mapping[str, Style] | None) -> Line2D:
     """Returns the legend's line for a name: with a marker if its points have one."""
     look = _look(panel, name, looks)
     line = look.line if name in panel.lines else "none"

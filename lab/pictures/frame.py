@@ -11,7 +11,7 @@ remark, every second tick label goes, and of labels in the data the less importa
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,18 +131,33 @@ class _Frame:
     def _wrapped(self, text: Text, words: str) -> str:
         """Returns the words in lines that are not wider than the sheet."""
         room = (self.width - 2 * MARGIN) * self.figure.dpi
+
+        def fits(line: str) -> bool:
+            text.set_text(line)
+            return self._extent(text).width <= room
+
         lines = []
         for paragraph in words.splitlines():
             line = ""
-            for word in paragraph.split():
-                text.set_text(f"{line} {word}".strip())
-                if line and self._extent(text).width > room:
+            for word in self._broken(paragraph.split(), fits):
+                longer = f"{line} {word}".strip()
+                if line and not fits(longer):
                     lines.append(line)
-                    line = word
-                else:
-                    line = text.get_text()
+                    longer = word
+                line = longer
             lines.append(line)
         return "\n".join(lines)
+
+    def _broken(self, words: Sequence[str], fits: Callable[[str], bool]) -> Iterator[str]:
+        """Yields the words, in pieces what alone is wider than the sheet, such as a path."""
+        for word in words:
+            while not fits(word):
+                piece = len(word) // 2
+                while not fits(word[:piece]):
+                    piece //= 2
+                yield word[:piece]
+                word = word[piece:]
+            yield word
 
     def _legend(self, handles: Sequence[Any]) -> Legend:
         """Returns a legend of as few rows as fit, read row by row."""

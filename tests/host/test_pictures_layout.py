@@ -178,6 +178,7 @@ PICTURES = (
         "bars, logarithmic",
         lambda path, width: bar_picture(
             [Bar(name, {"all": 10.0**i}) for i, name in enumerate(NAMES)], path, x="cycles", log=True,
+            title="words and /a/path" + "/x" * 400, notes=["y" * 500],
             width=width,
         ),
     ),
