@@ -25,12 +25,14 @@ from lab.pictures.style import GREY, SHADE, bare, figure_new, plt, style_of
 
 #: The band of the floor ends this far below the least loss that is noise, counts.
 FLOOR_BAND = 0.5
+#: The panels' share of the sheet's width, about.
+PANEL_SHARE = 0.88
+#: The panels' width for which the bars' least widths are meant, inches. On a smaller sheet bars are narrower.
+WIDE_INCHES = PANEL_SHARE * 14.0
 #: A line of the words in a panel without data, letters.
 ABSENT_LETTERS = 80
 #: A line of a remark.
 REMARK_LETTERS = 110
-#: The panels' share of the sheet's width, about.
-PANEL_SHARE = 0.88
 #: If bars wider than a quantum cover more than this share of the panel, it is drawn as shades instead.
 SOLID_SHARE = 0.4
 
@@ -195,7 +197,7 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
     axes.set_axisbelow(True)
     # A bar is as wide as its quantum, but at least visible.
     points_a_quantum = width_inches * 72 / len(panel.data.counts)
-    narrowest = 1.6 if panel.summary.disturbed_quanta < 100 else 0.6
+    narrowest = (1.6 if panel.summary.disturbed_quanta < 100 else 0.6) * width_inches / WIDE_INCHES
     bar_points = float(np.clip(0.8 * points_a_quantum, narrowest, 3))
     solid = bar_points * panel.summary.disturbed_quanta > SOLID_SHARE * width_inches * 72
     if solid and points_a_quantum < narrowest:
