@@ -417,7 +417,7 @@ class FakeNode:
 
 
 def beaten(folder: Path, monkeypatch: pytest.MonkeyPatch, taken: int, err: str) -> beats.Beaten:
-    """What is measured on a node that took so many beats and loses 30 operations to each."""
+    """What is measured on a node that took `taken` beats and loses 30 operations to each."""
     quanta = beats.AHEAD + 100
     lost = {beats.AHEAD + 5 + 10 * i for i in range(taken)}
     lines = "".join(f"{i * 10**6} {15_595 if i in lost else 15_625}\n" for i in range(quanta))
