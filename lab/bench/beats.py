@@ -241,7 +241,7 @@ def picture(found: dict[int, list[Node]], linux: Panel, options: argparse.Namesp
     ftq_picture(
         [*panels, linux],
         options.picture,
-        title=f"Noise of heartbeats: FTQ, {options.samples} quanta of {time_text(QUANTUM_NS)}",
+        title=f"Noise of heartbeats: FTQ, {options.samples:,} quanta of {time_text(QUANTUM_NS)}",
         note=note,
     )
 

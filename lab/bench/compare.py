@@ -330,7 +330,7 @@ def report_write(columns: Sequence[Column], options: argparse.Namespace) -> None
     ftq_picture(
         panels,
         folder / "ftq.png",
-        title=f"What the system takes: FTQ, {options.samples} quanta of {time_text(options.quantum)}",
+        title=f"What the system takes: FTQ, {options.samples:,} quanta of {time_text(options.quantum)}",
         note="\n".join(
             [
                 "The same ELF file on every system, in QEMU, one instruction per nanosecond of guest time.",

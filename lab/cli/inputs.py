@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -19,14 +19,30 @@ from lab.pictures.systems import NAMES, STYLES, System, key_of
 
 @dataclass(frozen=True)
 class Input:
-    """A file of the command line, and the key of the system that it belongs to."""
+    """A file of the command line, and the key of the system that it belongs to. `part` distinguishes files of
+    one system."""
 
     key: str
     path: Path
+    part: str = ""
 
     @property
     def name(self) -> str:
-        return NAMES.get(self.key, self.key)
+        name = NAMES.get(self.key, self.key)
+        return f"{name} ({self.part})" if self.part else name
+
+
+def told_apart(files: list[Input]) -> list[Input]:
+    """Returns the files; those of one system with what their paths differ in: the name, else the folder."""
+    keys = [given.key for given in files]
+    several = [given for given in files if keys.count(given.key) > 1]
+    stems = {(given.key, given.path.stem) for given in several}
+    return [
+        replace(given, part=given.path.stem if len(stems) == len(several) else str(given.path))
+        if given in several
+        else given
+        for given in files
+    ]
 
 
 def positive(text: str) -> float:

@@ -20,6 +20,7 @@ from lab.cli.inputs import (
     phases_of,
     positive,
     systems_of,
+    told_apart,
 )
 from lab.common.errors import DataError
 from lab.common.text import time_ns, time_text
@@ -234,6 +235,7 @@ def run(options: argparse.Namespace) -> int:
         )
     if options.out.parent == OUT:
         OUT.mkdir(parents=True, exist_ok=True)
+    options.files = told_apart(options.files)
     kind.draw(options, common)
     print(options.out)
     return 0

@@ -16,7 +16,7 @@ from lab.cli.dispatch import INTERRUPTED
 from lab.common.errors import LabError
 from lab.common.files import text_write, written_whole
 from lab.reproduce import beckman, betti, caches, detours, hoefler, ticks, tsafrir
-from lab.reproduce.outcome import Experiment, Outcome, Settings, Waiting
+from lab.reproduce.outcome import Experiment, Outcome, Settings, Waiting, typeset
 from lab.reproduce.store import Progress, Store
 
 EXPERIMENTS: tuple[Experiment, ...] = (
@@ -104,7 +104,7 @@ def listed() -> str:
     paper = max(len(one.paper) for one in WAITING)
     lines += ["", "not possible here yet:"]
     lines += [f"  {one.paper:<{paper}}  {one.summary}: needs {one.needs}" for one in WAITING]
-    return "\n".join(lines)
+    return typeset("\n".join(lines))
 
 
 def chosen(names: list[str]) -> list[Experiment]:
@@ -117,8 +117,11 @@ def chosen(names: list[str]) -> list[Experiment]:
     return [known[name] for name in names]
 
 
-def keep(outcome: Outcome, folder: Path, thumbnail: Path | None) -> None:
-    """Writes an outcome. result.json comes last: if it exists, the other files do, too."""
+def keep(outcome: Outcome, settings: Settings, folder: Path, thumbnail: Path | None) -> str:
+    """Writes an outcome, and returns its table. result.json comes last: if it exists, the other files do,
+    too. Table and values carry the versions of the software and the seed."""
+    made_by = {"version": sorted(settings.store.versions), "seed": settings.seed}
+    text = f"{outcome.as_text()}\nMade by {', '.join(made_by['version'])}; seed {settings.seed}.\n"
     (folder / "result.json").unlink(missing_ok=True)
     if outcome.draw:
         with written_whole(folder / "picture.png") as part:
@@ -126,8 +129,9 @@ def keep(outcome: Outcome, folder: Path, thumbnail: Path | None) -> None:
         if thumbnail:
             with written_whole(thumbnail) as part:
                 outcome.draw(part, THUMBNAIL_WIDTH)
-    text_write(folder / "table.txt", outcome.as_text())
-    text_write(folder / "result.json", json.dumps(outcome.as_json(), indent=1) + "\n")
+    text_write(folder / "table.txt", text)
+    text_write(folder / "result.json", json.dumps(made_by | outcome.as_json(), indent=1) + "\n")
+    return text
 
 
 def run(options: argparse.Namespace) -> int:
@@ -160,9 +164,11 @@ def run(options: argparse.Namespace) -> int:
                 "same command to continue"
             )
             return INTERRUPTED
-        keep(outcome, folder, options.thumbnails and options.thumbnails / f"reproduce-{experiment.name}.png")
+        thumbnail = options.thumbnails and options.thumbnails / f"reproduce-{experiment.name}.png"
+        text = keep(outcome, settings, folder, thumbnail)
+        outdated = f", {progress.outdated} of another version, computed again" * bool(progress.outdated)
         print(
-            f"\n{outcome.as_text()}\n{folder}: table.txt, result.json, picture.png; {progress.done} points, "
-            f"{progress.again} of them from earlier runs\n"
+            f"\n{text}\n{folder}: table.txt, result.json, picture.png; {progress.done} points, "
+            f"{progress.again} of them from earlier runs{outdated}\n"
         )
     return 0

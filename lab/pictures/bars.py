@@ -7,11 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from matplotlib.patches import Patch
+
 from lab.common.errors import DataError
 from lab.common.text import rate_text
-from lab.pictures.style import GREY, OTHERS, STYLES, bare, figure_new, grid, notes_below, plt, save
+from lab.pictures.frame import finish
+from lab.pictures.style import GREY, LOOKS, bare, figure_new, grid, log_axis, plt
 
-LOOKS = (*STYLES.values(), *OTHERS)
+#: Room right of the longest bar for its number, as a share of the axis.
+NUMBER_SHARE = 0.12
 
 
 @dataclass(frozen=True)
@@ -20,6 +24,10 @@ class Bar:
 
     name: str
     parts: Mapping[str, float]
+
+    @property
+    def whole(self) -> float:
+        return sum(self.parts.values())
 
 
 def bar_picture(
@@ -32,37 +40,35 @@ def bar_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Draws horizontal bars from top to bottom, their parts side by side; `log` is for bars of one part.
-    DataError without bars."""
+    """Draws horizontal bars from top to bottom, their parts side by side, with the sum; `log` is for bars of
+    one part. DataError without bars."""
     if not bars:
         raise DataError("no bars to draw; give at least one system")
-    figure, ((axes,),) = figure_new(1, 1, (14, 1.8 + 0.75 * len(bars)))
+    figure, ((axes,),) = figure_new(1, 1, (14, 0.7 + 0.75 * len(bars)), width)
     try:
         rows = range(len(bars))
         before = [0.0] * len(bars)
+        handles = []
         for look, part in zip(LOOKS, bars[0].parts):
             values = [bar.parts[part] for bar in bars]
-            axes.barh(
-                rows, values, left=before, height=0.6, color=look.colour, hatch=look.hatch,
-                edgecolor="white", linewidth=0, label=part,
-            )  # fmt: skip
+            looks = {"facecolor": look.colour, "hatch": look.hatch, "edgecolor": "white", "linewidth": 0}
+            axes.barh(rows, values, left=before, height=0.6, **looks)
+            handles.append(Patch(**looks, label=part))
             before = [start + value for start, value in zip(before, values)]
-        for row, whole in zip(rows, before):
-            axes.text(whole, row, f"  {rate_text(whole)}", va="center", fontsize=11, color=GREY)
+        for row, bar in zip(rows, bars):
+            axes.text(bar.whole, row, f"  {rate_text(bar.whole)}", va="center", fontsize=11, color=GREY)
         axes.set_yticks(rows, [bar.name for bar in bars], fontsize=11)
         axes.invert_yaxis()
+        longest = max(bar.whole for bar in bars) or 1.0
         if log:
             axes.set_xscale("log")
-            axes.set_xlim(1, 3 * max(before))
+            axes.set_xlim(1, longest ** (1 + NUMBER_SHARE) * 2)
+            log_axis(axes.xaxis)
         else:
-            axes.set_xlim(0, 1.12 * max(before) or 1)
+            axes.set_xlim(0, (1 + NUMBER_SHARE) * longest)
         axes.set_xlabel(x)
         bare(axes)
         grid(axes, "x")
-        if len(bars[0].parts) > 1:
-            axes.legend(frameon=False, fontsize=10, loc="lower right")
-        figure.suptitle(title, x=0.01, ha="left", fontsize=14)
-        notes_below(figure, list(notes))
-        save(figure, path, width)
+        finish(figure, path, width, title=title, notes=notes, legend=handles if len(handles) > 1 else ())
     finally:
         plt.close(figure)

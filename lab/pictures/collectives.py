@@ -16,7 +16,8 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from lab.common.errors import DataError
-from lab.pictures.style import Style, bare, figure_new, grid, log_time_axis, notes_below, plt, save, style_of
+from lab.pictures.frame import finish
+from lab.pictures.style import NAMES, Style, bare, figure_new, grid, log_time_axis, looks_of, plt
 
 #: Latencies in ns: by system, by ranks.
 Latencies = Mapping[str, Mapping[int, Sequence[float]]]
@@ -76,13 +77,6 @@ def latencies_read(path: Path | str, system: str = "") -> dict[str, dict[int, li
     return {key: _by_ranks(path, key, values) for key, values in found.items()}
 
 
-def _ranks_text(ranks: int) -> str:
-    for size, unit in ((1 << 20, "Mi"), (1 << 10, "Ki")):
-        if ranks >= size and ranks % size == 0:
-            return f"{ranks // size} {unit}"
-    return f"{ranks:,}"
-
-
 def _face(style: Style) -> str:
     """Returns the colour of a box: white below a hatch, else light enough for a black median."""
     if style.hatch:
@@ -104,11 +98,11 @@ def collective_picture(
         raise DataError("no latencies to draw: no system has any for a number of ranks")
     all_ranks = sorted({ranks for by_ranks in latencies_ns.values() for ranks in by_ranks})
     share = 0.8 / len(latencies_ns)
-    figure, ((axes,),) = figure_new(1, 1, (14, 5.6))
+    figure, ((axes,),) = figure_new(1, 1, (14, 4.8), width)
     try:
         handles = []
-        for i, (name, by_ranks) in enumerate(latencies_ns.items()):
-            style = style_of(name, i)
+        styles = looks_of(list(latencies_ns))
+        for i, ((name, by_ranks), style) in enumerate(zip(latencies_ns.items(), styles)):
             places = [
                 all_ranks.index(ranks) + (i - (len(latencies_ns) - 1) / 2) * share
                 for ranks in sorted(by_ranks)
@@ -135,24 +129,20 @@ def collective_picture(
             )
             for box in drawn["boxes"]:
                 box.set(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, linewidth=1.2)
-            handles.append(
-                Patch(facecolor=_face(style), edgecolor=style.colour, hatch=style.hatch, label=name)
-            )
+            looks = {"facecolor": _face(style), "edgecolor": style.colour, "hatch": style.hatch}
+            handles.append(Patch(**looks, label=NAMES.get(name, name)))
         axes.set_yscale("log")
         log_time_axis(axes.yaxis, *axes.get_ylim())
         axes.set_xlim(-0.6, len(all_ranks) - 0.4)
-        axes.set_xticks(range(len(all_ranks)), [_ranks_text(ranks) for ranks in all_ranks])
+        axes.set_xticks(range(len(all_ranks)), [f"{ranks:,}" for ranks in all_ranks])
         axes.set_xlabel("ranks")
         axes.set_ylabel("latency")
         bare(axes)
         grid(axes, "y")
-        axes.legend(
-            handles=handles, frameon=False, loc="upper left", fontsize=10, handlelength=2.4, handleheight=1.4
-        )
-        figure.suptitle(title or "Latency of a collective operation", x=0.01, ha="left", fontsize=14)
-        notes_below(
-            figure, ["Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean.", *notes]
-        )
-        save(figure, path, width)
+        read = "Box: middle half and median; whiskers: 1.5 boxes; dots: beyond; cross: mean."
+        finish(
+            figure, path, width, title=title or "Latency of a collective operation", notes=[read, *notes],
+            legend=handles,
+        )  # fmt: skip
     finally:
         plt.close(figure)

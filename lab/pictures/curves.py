@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Draws lines over the number of ranks or the length of a detour, a panel per case, for the reproductions
-[Beckman06 Fig. 6, Hoefler10 Fig. 6(b)]."""
+[Beckman06 Fig. 6, Hoefler10 Fig. 6]. All panels have the same scales, so that they can be compared."""
 
 from __future__ import annotations
 
@@ -8,17 +8,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from matplotlib.ticker import LogFormatter, NullFormatter
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from lab.common.errors import DataError
-from lab.pictures.style import OTHERS, STYLES, Style, bare, figure_new, grid, notes_below, plt, save
+from lab.pictures.frame import finish, legend_below
+from lab.pictures.style import LOOKS, Style, bare, decade_text, figure_new, grid, line_of, log_axis, plt
 
-#: The looks of the lines, in their order.
-LOOKS = (*STYLES.values(), *OTHERS)
 #: Markers are small if a line has more points than this.
 MANY = 200
-#: The share of the sheet's height for a legend below all panels.
-LEGEND_SHARE = 0.16
 
 
 @dataclass(frozen=True)
@@ -30,6 +28,10 @@ class CurvePanel:
     lines: Mapping[str, Sequence[tuple[float, float]]]
     points: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
 
+    @property
+    def names(self) -> list[str]:
+        return [name for name in dict.fromkeys([*self.lines, *self.points]) if name]
+
 
 def curve_picture(
     panels: Sequence[CurvePanel],
@@ -40,71 +42,74 @@ def curve_picture(
     log_x: bool = True,
     log_y: bool = False,
     log_from: float = 0,
+    columns: int = 3,
     title: str = "",
     notes: Sequence[str] = (), width: int = 1400, looks: Mapping[str, Style] | None = None,
 ) -> None:  # fmt: skip
-    """Draws panels side by side with one y axis. With `log_from` the axis is linear up to there and then
-    logarithmic, so it can show 0. A panel's lines take their looks in order, up to eight. With `looks`, which
-    gives a look to each name in all panels, each panel has its own y axis, and one legend below serves all.
+    """Draws panels in rows of at most `columns`, all with the same axes. With `log_from` the y axis is linear
+    up to there and then logarithmic, so it can show 0. `looks` gives a look to each name; otherwise a panel's
+    lines take theirs in order, up to eight. If all panels have the same lines, one legend serves all.
     DataError without data."""
     if not any(line for panel in panels for line in [*panel.lines.values(), *panel.points.values()]):
         raise DataError("no curves to draw; give at least one point")
-    columns = min(3, len(panels))
+    columns = min(columns, len(panels))
     rows = -(-len(panels) // columns)
-    size = (
-        2.5
-        if any(
-            len(line) > MANY for panel in panels for line in [*panel.lines.values(), *panel.points.values()]
-        )
-        else 5
-    )
-    figure, all_axes = figure_new(rows, columns, (14, 1.2 + 4.2 * rows), sharex=not log_x, sharey=not looks)
+    size = (14, 0.6 + (4.0 if rows == 1 else 2.6) * rows)
+    figure, all_axes = figure_new(rows, columns, size, width, sharex=True, sharey=True)
     try:
         for axes, panel in zip(all_axes.flat, panels):
-            names = list(dict.fromkeys([*panel.lines, *panel.points]))
-            for lines, bare_points in ((panel.lines, False), (panel.points, True)):
-                for name, line in lines.items():
-                    look = looks[name] if looks else LOOKS[names.index(name) % len(LOOKS)]
-                    dash = "none" if bare_points else look.line
-                    marker = "none" if not bare_points and name in panel.points else look.marker
-                    label = "_again" if bare_points and (name in panel.lines or not name) else name
-                    axes.plot(
-                        *zip(*line),
-                        color=look.colour,
-                        linestyle=dash,
-                        marker=marker,
-                        markersize=size,
-                        linewidth=1.6,
-                        label=label,
-                    )
-            if log_x:
-                axes.set_xscale("log")
-                axes.xaxis.set_minor_formatter(NullFormatter())
-            if log_y:
-                axes.set_yscale("log")
-            if log_from:
-                axes.set_yscale("symlog", linthresh=log_from)
+            _panel(axes, panel, looks)
             axes.set_title(panel.title, loc="left", fontsize=11)
-            axes.set_xlabel(x)
             bare(axes)
             grid(axes)
-            if looks and log_y:
-                axes.yaxis.set_major_formatter(LogFormatter())
-                axes.yaxis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1, 0.5)))
-            if not looks and any(name for name in [*panel.lines, *panel.points]):
-                axes.legend(frameon=False, fontsize=9)
-        if looks:
-            handles, names = all_axes[0][0].get_legend_handles_labels()
-            figure.legend(handles, names, loc="lower center", ncols=3, frameon=False, fontsize=10)
-            figure.get_layout_engine().set(rect=(0, LEGEND_SHARE, 1, 1 - LEGEND_SHARE))
-        for axes in list(all_axes.flat)[len(panels) :]:
-            axes.set_visible(False)
+        first: Axes = all_axes[0, 0]
         if log_from:
-            all_axes[0][0].set_ylim(bottom=0)
-        for row in all_axes:
-            row[0].set_ylabel(y)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=14)
-        notes_below(figure, list(notes))
-        save(figure, path, width)
+            first.set_yscale("symlog", linthresh=log_from)
+            first.yaxis.set_major_formatter(lambda value, _position: decade_text(value))
+            first.set_ylim(bottom=0)
+        if log_y:
+            first.set_yscale("log")
+            log_axis(first.yaxis)
+        if log_x:
+            first.set_xscale("log")
+            log_axis(first.xaxis)
+        for number, axes in enumerate(all_axes.flat):
+            axes.set_visible(number < len(panels))
+            if number + columns >= len(panels):
+                axes.set_xlabel(x)
+                axes.tick_params(labelbottom=True)
+        legend = []
+        if all(panel.names == panels[0].names for panel in panels):
+            legend = [_handle(panels[0], name, looks) for name in panels[0].names]
+        else:
+            for axes, panel in zip(all_axes.flat, panels):
+                legend_below(axes, [_handle(panel, name, looks) for name in panel.names])
+        finish(figure, path, width, title=title, notes=notes, legend=legend, y_label=y)
     finally:
         plt.close(figure)
+
+
+def _look(panel: CurvePanel, name: str, looks: Mapping[str, Style] | None) -> Style:
+    return looks[name] if looks else LOOKS[panel.names.index(name) % len(LOOKS) if name else 0]
+
+
+def _panel(axes: Axes, panel: CurvePanel, looks: Mapping[str, Style] | None) -> None:
+    many = any(len(line) > MANY for line in [*panel.lines.values(), *panel.points.values()])
+    for lines, alone in ((panel.lines, False), (panel.points, True)):
+        for name, line in lines.items():
+            look = _look(panel, name, looks)
+            axes.plot(
+                *zip(*line),
+                color=look.colour,
+                linestyle="none" if alone else look.line,
+                marker="none" if not alone and name in panel.points else look.marker,
+                markersize=2.5 if many else 5,
+                linewidth=1.6,
+            )
+
+
+def _handle(panel: CurvePanel, name: str, looks: Mapping[str, Style] | None) -> Line2D:
+    """Returns the legend's line for a name: with a marker if its points have one."""
+    look = _look(panel, name, looks)
+    line = look.line if name in panel.lines else "none"
+    return line_of(look, name, linestyle=line, linewidth=1.6, marker=look.marker, markersize=5)

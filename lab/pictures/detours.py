@@ -3,7 +3,8 @@
 Fig. 1].
 
 Each system has a row or a panel, all on the same scales. Lengths are on a logarithmic axis. The panel of a
-system without detours says so in words.
+system without detours says so in words. If only the beginning of a trace is drawn, all numbers are still
+those of the whole trace, as in a table of it.
 """
 
 from __future__ import annotations
@@ -18,18 +19,16 @@ from matplotlib.axes import Axes
 from lab.common.errors import DataError
 from lab.common.text import percent_text, rate_text, time_text
 from lab.formats.trace import Trace
+from lab.pictures.frame import finish
 from lab.pictures.style import (
-    GREY,
     System,
     bare,
     figure_new,
     grid,
     log_time_axis,
     name_axes,
-    notes_below,
     nothing,
     plt,
-    save,
     style_of,
 )
 
@@ -66,41 +65,58 @@ def _lengths(systems: Sequence[System]) -> tuple[float, float]:
 
 
 def _remark(trace: Trace) -> str:
+    if trace.latencies:
+        return f"{trace.detours:,} latencies"
     if not trace.detours:
         return f"{time_text(trace.span_ns)} measured"
     rate, ratio = trace.detours * 1e9 / trace.span_ns, trace.noise_ns / trace.span_ns
     return f"{rate_text(rate)} detours a second, {percent_text(ratio)} of the time"
 
 
+def _beginning(trace: Trace, span_ns: float) -> tuple[np.ndarray, np.ndarray]:
+    """Returns starts and lengths of the detours that end within the span."""
+    keep = trace.start_ns + trace.duration_ns <= span_ns
+    return trace.start_ns[keep], trace.duration_ns[keep]
+
+
 def _silent(axes: Axes, system: System, index: int) -> bool:
     """Writes into the panel that there is nothing to draw, and returns True; False if there is something."""
-    if system.trace.listed:
+    trace = system.trace
+    if trace.listed:
         return False
-    counted = system.trace.detours
+    words = f"zero detours in {time_text(trace.span_ns)}" if not trace.latencies else "no latencies"
     nothing(
-        axes,
-        f"{counted:,} detours, none of them listed"
-        if counted
-        else f"zero detours in {time_text(system.trace.span_ns)}",
-        system.key,
-        index,
+        axes, f"{trace.detours:,} detours, none of them listed" if trace.detours else words, system.key, index
     )
     return True
 
 
-def _over_time(axes: Axes, system: System, index: int, least: float) -> None:
-    trace, style = system.trace, style_of(system.key, index)
-    if not trace.starts_known:
+def _without_starts(axes: Axes, system: System, index: int) -> bool:
+    """Writes into the panel that starts are unknown, and returns True; False if they are known."""
+    if not system.trace.starts_known:
         nothing(axes, "the source does not say when", system.key, index)
+    return not system.trace.starts_known
+
+
+def _cut(systems: Sequence[System], shown_ns: float) -> list[str]:
+    """Returns the note on traces of which only the beginning is drawn."""
+    if not any(system.trace.span_ns > shown_ns for system in systems):
+        return []
+    first = f"at most the first {time_text(shown_ns)} of each system"
+    return [f"Drawn over time: {first}. Numbers are of its whole time."]
+
+
+def _over_time(axes: Axes, system: System, index: int, least: float, shown_ns: float) -> None:
+    if _without_starts(axes, system, index):
         return
-    many = trace.listed > VECTORS_MAX
-    if trace.listed <= STEMS_MAX:
-        axes.vlines(
-            trace.start_ns / 1e9, least, trace.duration_ns, colors=style.colour, linewidth=0.7, alpha=0.6
-        )
+    style = style_of(system.key, index)
+    start_ns, duration_ns = _beginning(system.trace, shown_ns)
+    many = len(start_ns) > VECTORS_MAX
+    if len(start_ns) <= STEMS_MAX:
+        axes.vlines(start_ns / 1e9, least, duration_ns, colors=style.colour, linewidth=0.7, alpha=0.6)
     axes.plot(
-        trace.start_ns / 1e9,
-        trace.duration_ns,
+        start_ns / 1e9,
+        duration_ns,
         linestyle="none",
         marker=style.marker,
         markersize=2.0 if many else 3.0,
@@ -119,6 +135,12 @@ def _sorted(axes: Axes, system: System, index: int) -> None:
     axes.stairs(rising, 100 * share, baseline=None, color=style.colour, linewidth=2.0)
 
 
+def _time_axis(axes: Axes, span_ns: float) -> None:
+    if np.isfinite(span_ns):
+        axes.set_xlim(0, span_ns / 1e9)
+    axes.set_xlabel("time since the beginning, s")
+
+
 def series_picture(
     systems: Sequence[System],
     path: Path | str,
@@ -126,18 +148,15 @@ def series_picture(
     title: str = "",
     notes: Sequence[str] = (),
     width: int = 1400,
+    shown_ns: float = np.inf,
 ) -> None:
-    """Draws detours over time (left) and sorted by length (right), a row per system [Beckman06 Fig. 3-5]."""
+    """Draws detours over time (left) and sorted by length (right), a row per system [Beckman06 Fig. 3-5].
+    Over time only the first `shown_ns` are drawn."""
     _checked(systems)
     least, most = _lengths(systems)
-    span_s = max(s.trace.span_ns for s in systems) / 1e9
+    size = (14, 0.6 + 2.2 * len(systems))
     figure, all_axes = figure_new(
-        len(systems),
-        2,
-        (14, 1.7 + 2.3 * len(systems)),
-        sharey=True,
-        sharex="col",
-        gridspec_kw={"width_ratios": [2.4, 1]},
+        len(systems), 2, size, width, sharey=True, sharex="col", gridspec_kw={"width_ratios": [2.4, 1]}
     )
     try:
         for i, (system, (left, right)) in enumerate(zip(systems, all_axes)):
@@ -151,16 +170,18 @@ def series_picture(
             if _silent(left, system, i):
                 right.set_visible(False)
                 continue
-            _over_time(left, system, i, least)
+            _over_time(left, system, i, least, shown_ns)
             _sorted(right, system, i)
-        all_axes[-1, 0].set_xlim(0, span_s)
-        all_axes[-1, 0].set_xlabel("time since the beginning, s")
-        all_axes[-1, 1].set_xlim(0, 100)
-        all_axes[-1, 1].set_xlabel("detours no longer than that, %")
-        figure.supylabel("length of a detour", fontsize=11)
-        figure.suptitle(title or "Detours over time, and sorted by length", x=0.01, ha="left", fontsize=14)
-        notes_below(figure, list(notes))
-        save(figure, path, width)
+        spans = [system.trace.span_ns for system in systems if np.isfinite(system.trace.span_ns)]
+        _time_axis(all_axes[-1, 0], min(shown_ns, max(spans, default=np.inf)))
+        last = max((i for i, (_, right) in enumerate(all_axes) if right.get_visible()), default=0)
+        all_axes[last, 1].set_xlim(0, 100)
+        all_axes[last, 1].set_xlabel("detours no longer than that, %")
+        all_axes[last, 1].tick_params(labelbottom=True)
+        finish(
+            figure, path, width, title=title or "Detours over time, and sorted by length",
+            notes=[*_cut(systems, shown_ns), *notes], y_label="length of a detour",
+        )  # fmt: skip
     finally:
         plt.close(figure)
 
@@ -172,49 +193,44 @@ def scatter_picture(
     title: str = "",
     notes: Sequence[str] = (),
     width: int = 1400,
+    shown_ns: float = np.inf,
 ) -> None:
-    """Draws every detour as a point by time and length [Hoefler10 Fig. 1]; two panels per row."""
+    """Draws every detour of the first `shown_ns` as a point by time and length [Hoefler10 Fig. 1]; two panels
+    per row."""
     _checked(systems)
     least, most = _lengths(systems)
     columns = min(2, len(systems))
     rows = -(-len(systems) // columns)
-    figure, all_axes = figure_new(rows, columns, (7 * columns, 1.4 + 3.0 * rows), sharey=True)
+    figure, all_axes = figure_new(rows, columns, (7 * columns, 0.2 + 2.9 * rows), width, sharey=True)
     try:
         for axes in list(all_axes.flat)[len(systems) :]:
             axes.set_visible(False)
         for i, (system, axes) in enumerate(zip(systems, all_axes.flat)):
-            trace, style = system.trace, style_of(system.key, i)
-            name_axes(axes, system.name, "", system.key, i)
-            axes.text(
-                0.99, 0.97, _remark(trace), transform=axes.transAxes, ha="right", va="top", fontsize=9.5,
-                color=GREY, bbox={"facecolor": "white", "edgecolor": "none", "pad": 1}, zorder=4,
-            )  # fmt: skip
+            style = style_of(system.key, i)
+            name_axes(axes, system.name, _remark(system.trace), system.key, i)
             axes.set_yscale("log")
-            axes.set_ylim(least, 4 * most)
+            axes.set_ylim(least, most)
             log_time_axis(axes.yaxis, least, most)
-            axes.set_xlim(0, trace.span_ns / 1e9)
-            axes.set_xlabel("time since the beginning, s")
+            _time_axis(axes, min(shown_ns, system.trace.span_ns))
             bare(axes)
             grid(axes)
-            if _silent(axes, system, i):
+            if _silent(axes, system, i) or _without_starts(axes, system, i):
                 continue
-            if not trace.starts_known:
-                nothing(axes, "the source does not say when", system.key, i)
-                continue
+            start_ns, duration_ns = _beginning(system.trace, shown_ns)
             axes.plot(
-                trace.start_ns / 1e9,
-                trace.duration_ns,
+                start_ns / 1e9,
+                duration_ns,
                 linestyle="none",
                 marker=style.marker,
                 markersize=3.6,
                 markeredgewidth=0,
                 alpha=0.55,
                 color=style.colour,
-                rasterized=trace.listed > VECTORS_MAX,
+                rasterized=len(start_ns) > VECTORS_MAX,
             )
-        figure.supylabel("length of a detour", fontsize=11)
-        figure.suptitle(title or "Every detour", x=0.01, ha="left", fontsize=14)
-        notes_below(figure, list(notes))
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or "Every detour", notes=[*_cut(systems, shown_ns), *notes],
+            y_label="length of a detour",
+        )  # fmt: skip
     finally:
         plt.close(figure)

@@ -15,7 +15,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from lab.common.errors import DataError
 from lab.common.text import time_text
-from lab.pictures.style import SHADE, bare, figure_new, grid, notes_below, plt, save, style_of
+from lab.pictures.frame import finish, legend_below
+from lab.pictures.style import SHADE, Style, bare, figure_new, grid, line_of, log_axis, looks_of, plt
 from lab.statistics import Delays
 
 
@@ -53,15 +54,16 @@ def _delay_axis(axes: Axes, grain_ns: float, most: float, log_from_ns: float) ->
     grid(axes)
 
 
-def _look(curve: DelayCurve, index: int) -> dict[str, Any]:
-    style = style_of(curve.key, index)
-    return {
-        "where": "post",
-        "color": style.colour,
-        "linestyle": style.line,
-        "linewidth": 2.0,
-        "label": curve.name,
-    }
+def _look(style: Style) -> dict[str, Any]:
+    return {"where": "post", "color": style.colour, "linestyle": style.line, "linewidth": 2.0}
+
+
+def _handles(curves: Sequence[DelayCurve]) -> list[Any]:
+    return [line_of(style, curve.name) for curve, style in zip(curves, _looks(curves))]
+
+
+def _looks(curves: Sequence[DelayCurve]) -> list[Style]:
+    return looks_of([curve.key for curve in curves])
 
 
 def cdf_picture(
@@ -86,34 +88,34 @@ def cdf_picture(
         for shown in (curves, tails or curves)
     )
     phases = max(curve.delays.phases for curve in tails or curves)
-    figure, ((left, right),) = figure_new(1, 2, (14, 4.8))
+    figure, ((left, right),) = figure_new(1, 2, (14, 4.4), width)
     try:
-        for i, curve in enumerate(curves):
+        for curve, style in zip(curves, _looks(curves)):
             x, below = _steps(curve.delays, log_from_ns or -0.04 * most, 2 * most)
-            left.step(x, below, **_look(curve, i))
-        for i, curve in enumerate(tails or curves):
+            left.step(x, below, **_look(style))
+        for curve, style in zip(tails or curves, _looks(tails or curves)):
             x, below = _steps(curve.delays, log_from_ns or -0.04 * most_tail, 2 * most_tail)
-            right.step(x, np.maximum(1 - below, 1e-15), **_look(curve, i))
+            right.step(x, np.maximum(1 - below, 1e-15), **_look(style))
         left.set_ylim(0, 1.03)
         left.set_ylabel("share of phases that are done")
         right.set_yscale("log")
         least = min(0.5 / phases, 0.05)
         right.set_ylim(least, 2)
         right.axhspan(least, max(1 / phases, least), color=SHADE, linewidth=0, zorder=0)
+        log_axis(right.yaxis)
         right.set_ylabel("share of phases delayed more")
         _delay_axis(left, grain_ns, most, log_from_ns)
         _delay_axis(right, grain_ns, most_tail, log_from_ns)
-        left.legend(frameon=False, loc="lower right", fontsize=10)
         if tails:
-            right.legend(frameon=False, loc="lower left", fontsize=10)
-        figure.suptitle(
-            title or f"How long a phase of {time_text(grain_ns)} lasts", x=0.01, ha="left", fontsize=14
-        )
+            legend_below(left, _handles(curves))
+            legend_below(right, _handles(tails))
         read = "Grey band: less than one of the measured phases, so the data show nothing there."
         if log_from_ns:
             read += f" Left edge: phases delayed by up to {time_text(log_from_ns)}, or not at all."
-        notes_below(figure, [read, *notes])
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or f"How long a phase of {time_text(grain_ns)} lasts",
+            notes=[read, *notes], legend=() if tails else _handles(curves),
+        )  # fmt: skip
     finally:
         plt.close(figure)
 

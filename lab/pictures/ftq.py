@@ -8,6 +8,7 @@ off. Losses within the quantisation floor are dots in a band; noise is drawn as 
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,19 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from lab.common.text import percent_text, time_text
 from lab.formats.ftq import DISTURBED_LOSS, FtqData, FtqSummary
-from lab.pictures.style import GREY, SHADE, bare, plt, save, style_of, title_above
+from lab.pictures.frame import finish
+from lab.pictures.style import GREY, SHADE, bare, figure_new, plt, style_of
 
-#: Upper edge of the band, counts: above a loss of one, which is the floor, and below two, which is noise.
-FLOOR_BAND = 1.5
+#: The band of the floor ends this far below the least loss that is noise, counts.
+FLOOR_BAND = 0.5
+#: The panels' share of the sheet's width, about.
+PANEL_SHARE = 0.88
+#: The panels' width for which the bars' least widths are meant, inches. On a smaller sheet bars are narrower.
+WIDE_INCHES = PANEL_SHARE * 14.0
+#: A line of the words in a panel without data, letters.
+ABSENT_LETTERS = 80
+#: A line of a remark.
+REMARK_LETTERS = 110
 #: If bars wider than a quantum cover more than this share of the panel, it is drawn as shades instead.
 SOLID_SHARE = 0.4
 
@@ -134,17 +144,17 @@ def _density(axes: Axes, panel: Panel, width_points: float) -> None:
     seen = np.ma.masked_equal(counts.T, 0)
     axes.pcolormesh(columns, rows, np.sqrt(seen), cmap=shades, rasterized=True, zorder=2)
     axes.text(
-        0.004, 0.94, "shades: how many quanta", transform=axes.transAxes, ha="left", va="top", fontsize=9.5,
+        0.996, 0.94, "shades: how many quanta", transform=axes.transAxes, ha="right", va="top", fontsize=9.5,
         color=GREY, zorder=4,
     )  # fmt: skip
 
 
-def _silence(axes: Axes, summary: FtqSummary) -> None:
+def _silence(axes: Axes, panel: Panel, summary: FtqSummary) -> None:
     """Writes the words on a panel without bars."""
     paper = {"facecolor": "white", "edgecolor": "none", "pad": 3}
     axes.text(
         0.5, 0.6, "zero detours", transform=axes.transAxes, ha="center", va="center", fontsize=20,
-        color=style_of("tacet").colour, style="italic", bbox=paper,
+        color=style_of(panel.key).colour, style="italic", bbox=paper,
     )  # fmt: skip
     seconds = summary.samples * summary.quantum_ns / 1e9
     axes.text(
@@ -168,13 +178,12 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         axes.text(
             0.5,
             0.5,
-            f"not measured: {panel.absent}",
+            textwrap.fill(f"not measured: {panel.absent}", ABSENT_LETTERS, max_lines=4),
             transform=axes.transAxes,
             ha="center",
             va="center",
             fontsize=11,
             color=GREY,
-            wrap=True,
         )
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
@@ -183,12 +192,12 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         _figures(panel.summary), loc="right", fontsize=10.5, color=GREY if panel.remark else "#222222"
     )
     _scale(axes, top)
-    axes.axhspan(0, FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
+    axes.axhspan(0, panel.summary.disturbed_from - FLOOR_BAND, color=SHADE, linewidth=0, zorder=0)
     axes.grid(axis="y", color="#d8d8d8", linewidth=0.6, zorder=1)
     axes.set_axisbelow(True)
     # A bar is as wide as its quantum, but at least visible.
     points_a_quantum = width_inches * 72 / len(panel.data.counts)
-    narrowest = 1.6 if panel.summary.disturbed_quanta < 100 else 0.6
+    narrowest = (1.6 if panel.summary.disturbed_quanta < 100 else 0.6) * width_inches / WIDE_INCHES
     bar_points = float(np.clip(0.8 * points_a_quantum, narrowest, 3))
     solid = bar_points * panel.summary.disturbed_quanta > SOLID_SHARE * width_inches * 72
     if solid and points_a_quantum < narrowest:
@@ -197,12 +206,12 @@ def _panel(axes: Axes, panel: Panel, top: float, window_s: float, width_inches: 
         _bars(axes, panel, bar_points)
     _right_scale(axes, top, panel.summary.floor_ns)
     if panel.summary.detours == 0:
-        _silence(axes, panel.summary)
+        _silence(axes, panel, panel.summary)
     if panel.remark:
         axes.text(
             0.004,
             0.94,
-            panel.remark,
+            textwrap.fill(panel.remark, REMARK_LETTERS),
             transform=axes.transAxes,
             ha="left",
             va="top",
@@ -225,38 +234,20 @@ def ftq_picture(
     room = 10.0 if any(panel.remark for panel in shown) else 2.0
     top = max(30.0, room * most)
     window_s = max(panel.data.window_ns for panel in shown if panel.data) / 1e9
-    width_inches = 14.0
-
-    figure, all_axes = plt.subplots(
-        len(panels), 1, figsize=(width_inches, max(4.0, 1.2 + 2.6 * len(panels))), sharex=True, squeeze=False
-    )
+    size = (14, max(3.0, 0.6 + 2.4 * len(panels)))
+    figure, all_axes = figure_new(len(panels), 1, size, width, sharex=True)
     try:
         for axes, panel in zip(all_axes[:, 0], panels):
-            _panel(axes, panel, top, window_s, 0.88 * width_inches)
-        figure.supylabel("operations lost in a quantum", fontsize=11, x=0.012)
-        figure.text(
-            0.988, 0.5, "the same as time", rotation=-90, ha="right", va="center", fontsize=11, color=GREY
-        )
+            _panel(axes, panel, top, window_s, PANEL_SHARE * figure.get_size_inches()[0])
         all_axes[-1, 0].set_xlabel("time in the measuring window, s", fontsize=11)
         operation_ns = shown[0].summary.operation_ns if shown[0].summary else 0.0
         floor = (
             "Grey band: quantisation floor. A quantum is not a whole number of operations, so that of a "
             f"silent core may lack one operation ({operation_ns:.0f} ns); a loss of two or more is noise."
         )
-        height = figure.get_size_inches()[1]
-        title_above(figure, title or "What the system takes: FTQ", 0.06, 0.15)
-        figure.text(
-            0.06,
-            0.1 / height,
-            "\n".join(filter(None, [floor, note])),
-            fontsize=9,
-            color=GREY,
-            va="bottom",
-            ha="left",
-        )
-        figure.subplots_adjust(
-            left=0.06, right=0.925, top=1 - 0.95 / height, bottom=1.0 / height, hspace=0.38
-        )
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or "What the system takes: FTQ", notes=[floor, note],
+            y_label="operations lost in a quantum", right_label="the same as time",
+        )  # fmt: skip
     finally:
         plt.close(figure)

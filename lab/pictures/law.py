@@ -9,16 +9,18 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
 from lab import statistics
 from lab.common.errors import DataError
 from lab.common.text import percent_text, time_text
 from lab.pictures.distributions import DelayCurve
-from lab.pictures.style import GREY, bare, figure_new, grid, notes_below, plt, save, style_of
+from lab.pictures.frame import finish
+from lab.pictures.style import GREY, bare, figure_new, grid, line_of, log_axis, looks_of, plt, power_text
 
-#: The values of p in [Tsafrir05 Fig. 2].
-REFERENCES = (1e-3, 1e-4, 1e-5, 1e-6, 1e-7)
+#: Powers of ten: the values of p in [Tsafrir05 Fig. 2].
+REFERENCES = (-3, -4, -5, -6, -7)
 NODES_MAX = 1e6
 
 
@@ -35,18 +37,14 @@ def _node_axis(axes: Axes) -> None:
     grid(axes)
 
 
-def _references(axes: Axes, nodes: np.ndarray, logarithmic: bool) -> None:
-    for p in REFERENCES:
-        axes.plot(nodes, statistics.delayed_probability(p, nodes), color="#b5b5b5", linewidth=1.0, zorder=1)
-        # A label below each curve, at a place without other curves.
-        x = min(0.2 / p if logarithmic else 0.55 / p, NODES_MAX / 5)
-        y = float(statistics.delayed_probability(p, x))
-        if not logarithmic and y < 0.1:
-            continue
-        place = {"xytext": (5, -3), "textcoords": "offset points", "ha": "left", "va": "top"}
-        axes.annotate(
-            f"p = 10$^{{{round(np.log10(p))}}}$", (x, y), fontsize=8.5, color=GREY, zorder=2, **place
-        )
+def _references(axes: Axes, nodes: np.ndarray) -> Line2D:
+    """Draws the curves of the paper. Their names are in the legend alone, where they cover no other curve:
+    on logarithmic axes each begins at its p, and in both panels they come in the order of p."""
+    look = {"color": "#b5b5b5", "linewidth": 1.0, "zorder": 1}
+    for exponent in REFERENCES:
+        axes.plot(nodes, statistics.delayed_probability(10.0**exponent, nodes), **look)
+    first, last = (power_text(exponent) for exponent in (REFERENCES[0], REFERENCES[-1]))
+    return Line2D([], [], **look, label=f"p = {first} (leftmost) to {last}")
 
 
 def law_picture(
@@ -63,25 +61,24 @@ def law_picture(
 
     The mark on a curve is the end of the linear law: up to there p n is right to 5 %."""
     nodes = _nodes()
-    figure, ((left, right),) = figure_new(1, 2, (14, 5.2))
+    figure, ((left, right),) = figure_new(1, 2, (14, 4.6), width)
     try:
-        silent = []
+        silent, handles = [], []
         for axes, logarithmic in ((left, True), (right, False)):
-            _references(axes, nodes, logarithmic)
-            for i, curve in enumerate(curves):
-                style = style_of(curve.key, i)
+            grey = _references(axes, nodes)
+            for curve, style in zip(curves, looks_of([curve.key for curve in curves])):
                 p = statistics.p(curve.delays, delay_ratio)
                 if p == 0:
                     silent += [curve.name] if logarithmic else []
                     continue
-                label = f"{curve.name}, p = {p:.2g}"
+                if logarithmic:
+                    handles.append(line_of(style, f"{curve.name}, p = {p:.2g}"))
                 axes.plot(
                     nodes,
                     statistics.delayed_probability(p, nodes),
                     color=style.colour,
                     linestyle=style.line,
                     linewidth=2.2,
-                    label=label,
                     zorder=3,
                 )
                 most = statistics.linear_nodes_max(p)
@@ -97,17 +94,15 @@ def law_picture(
             _node_axis(axes)
         left.set_yscale("log")
         left.set_ylim(1e-7, 1.6)
-        left.set_ylabel("probability that a step is delayed, d$_p$(n)")
+        log_axis(left.yaxis)
+        left.set_ylabel("probability that a step is delayed, d_p(n)")
         right.set_ylim(0, 1.05)
-        if len(silent) < len(curves):
-            left.legend(frameon=True, framealpha=0.9, edgecolor="none", loc="lower right", fontsize=10)
         grain = (
             f"a phase of {time_text(curves[0].delays.grain_ns)} delayed by more than "
             f"{percent_text(delay_ratio)}"
             if curves
             else "a phase delayed"
         )
-        figure.suptitle(title or f"The law of noise: {grain}", x=0.01, ha="left", fontsize=14)
         words = (
             [f"Mark: up to here the linear law p n is right to {percent_text(statistics.LINEAR_ERROR)}."]
             if len(silent) < len(curves)
@@ -117,8 +112,10 @@ def law_picture(
             f"{name}: no curve: no phase is delayed by more than {percent_text(delay_ratio)} (p = 0)."
             for name in silent
         ]
-        notes_below(figure, [*words, *notes])
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or f"The law of noise: {grain}", notes=[*words, *notes],
+            legend=[*handles, grey],
+        )  # fmt: skip
     finally:
         plt.close(figure)
 
@@ -137,13 +134,14 @@ def slowdown_picture(
     if not curves:
         raise DataError("no system to draw; give one file or more")
     nodes = _nodes()
-    figure, ((axes,),) = figure_new(1, 1, (11, 5.0))
+    figure, ((axes,),) = figure_new(1, 1, (11, 4.6), width)
     try:
         most = 0.0
-        for i, curve in enumerate(curves):
-            style = style_of(curve.key, i)
+        handles = []
+        for curve, style in zip(curves, looks_of([curve.key for curve in curves])):
             percent = 100 * (np.asarray(statistics.slowdown(curve.delays, nodes)) - 1)
             most = max(most, float(percent.max()))
+            handles.append(line_of(style, curve.name))
             known = nodes <= max(curve.delays.phases, 1)
             axes.plot(
                 nodes[known],
@@ -151,7 +149,6 @@ def slowdown_picture(
                 color=style.colour,
                 linestyle=style.line,
                 linewidth=2.4,
-                label=curve.name,
                 clip_on=False,
                 zorder=3,
             )
@@ -177,32 +174,19 @@ def slowdown_picture(
         top = 1.15 * max(most, 100 * (tolerance or 0.0)) or 1.0
         axes.set_ylim(0, top)
         if tolerance is not None:
-            axes.axhline(100 * tolerance, color=GREY, linewidth=0.9, linestyle="--", zorder=1)
-            axes.text(
-                1.1,
-                100 * tolerance + 0.01 * top,
-                f"tolerated: {percent_text(tolerance)}",
-                fontsize=9,
-                color=GREY,
-                va="bottom",
-            )
+            look = {"color": GREY, "linewidth": 0.9, "linestyle": "--", "zorder": 1}
+            axes.axhline(100 * tolerance, **look)
+            handles.append(Line2D([], [], **look, label=f"tolerated: {percent_text(tolerance)}"))
         _node_axis(axes)
         axes.set_ylabel("slowdown of a step, E(Y)/G - 1, %")
-        axes.legend(frameon=False, loc="upper left", fontsize=10)
-        figure.suptitle(
-            title or f"How far a job scales: phases of {time_text(curves[0].delays.grain_ns)}",
-            x=0.01,
-            ha="left",
-            fontsize=14,
+        read = (
+            "Mark: the number of phases in the data; for more nodes (dotted), events too rare for the data "
+            "decide."
         )
-        notes_below(
-            figure,
-            [
-                "Mark: the number of phases in the data; for more nodes (dotted), events too rare for the "
-                "data decide.",
-                *notes,
-            ],
-        )
-        save(figure, path, width)
+        grain = time_text(curves[0].delays.grain_ns)
+        finish(
+            figure, path, width, title=title or f"How far a job scales: phases of {grain}",
+            notes=[read, *notes], legend=handles,
+        )  # fmt: skip
     finally:
         plt.close(figure)

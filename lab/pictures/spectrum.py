@@ -14,19 +14,8 @@ from lab.common.errors import DataError
 from lab.common.text import time_text
 from lab.formats.ftq import FtqData
 from lab.formats.trace import Trace
-from lab.pictures.style import (
-    GREY,
-    System,
-    bare,
-    figure_new,
-    grid,
-    name_axes,
-    notes_below,
-    nothing,
-    plt,
-    save,
-    style_of,
-)
+from lab.pictures.frame import finish
+from lab.pictures.style import GREY, System, bare, figure_new, grid, name_axes, nothing, plt, style_of
 from lab.statistics import Spectrum, peaks, series_of, spectrum
 
 #: A trace without samples is cut into at most this number of steps, which is what a picture can show.
@@ -59,8 +48,10 @@ def spectrum_picture(
         raise DataError("no system to draw; give one file or more")
     found = [trace_spectrum(system.trace) for system in systems]
     limit = max(s.limit_hz for s in found)
-    figure, all_axes = figure_new(len(systems), 1, (14, 1.7 + 2.1 * len(systems)), sharex=True, sharey=True)
+    size = (14, 0.6 + 2.1 * len(systems))
+    figure, all_axes = figure_new(len(systems), 1, size, width, sharex=True, sharey=True)
     try:
+        named = []
         top = max(float(s.amplitude.max()) for s in found)
         for i, (system, s, axes) in enumerate(zip(systems, found, all_axes[:, 0])):
             style = style_of(system.key, i)
@@ -95,7 +86,7 @@ def spectrum_picture(
             )
             for peak in peaks(s, PEAKS_NAMED):
                 right = peak.frequency_hz > 0.95 * limit
-                axes.annotate(
+                words = axes.annotate(
                     f"{peak.frequency_hz:.4g} Hz",
                     (peak.frequency_hz, peak.amplitude),
                     xytext=(-4 if right else 4, 4),
@@ -103,21 +94,18 @@ def spectrum_picture(
                     fontsize=9.5,
                     ha="right" if right else "left",
                 )
+                named.append((peak.amplitude, words))
             if s.limit_hz < 0.999 * limit:
                 axes.axvline(s.limit_hz, color=GREY, linewidth=0.8, linestyle=":")
         all_axes[-1, 0].set_xlabel("frequency, Hz")
-        figure.supylabel("amplitude, ns per step", fontsize=11)
-        figure.suptitle(
-            title or "When noise comes: spectrum of the time taken", x=0.01, ha="left", fontsize=14
+        read = (
+            "A periodic detour has peaks at its frequency and at multiples. Noise faster than the limit "
+            "appears at a lower frequency."
         )
-        notes_below(
-            figure,
-            [
-                "A periodic detour has peaks at its frequency and at multiples. Noise faster than the limit "
-                "appears at a lower frequency.",
-                *notes,
-            ],
-        )
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or "When noise comes: spectrum of the time taken",
+            notes=[read, *notes], y_label="amplitude, ns per step",
+            in_data=[words for _, words in sorted(named, key=lambda one: -one[0])],
+        )  # fmt: skip
     finally:
         plt.close(figure)

@@ -8,18 +8,20 @@ grey band is what the data cannot show: less than one of their phases.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullFormatter, NullLocator
 
 from lab.common.text import time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
-from lab.pictures.style import GREY, SHADE, SMALL_MAX, SMALL_SHEET, bare, plt, save, style_of, title_above
+from lab.pictures.frame import finish
+from lab.pictures.style import GREY, SHADE, Style, bare, figure_new, line_of, looks_of, plt, power_text
 from lab.statistics import Delays, delays_of_trace
 
 
@@ -73,18 +75,23 @@ def _delay_label(value: float, _position: int) -> str:
     return f"+{100 * value:g} %"
 
 
-def _survival_curve(
-    axes: Axes, curves: SurvivalCurves, data: phase.PhaseData | Delays, index: int, most: float
-) -> bool:
-    """Draws one curve. Returns False if no phase was visibly delayed, so that there is nothing to draw."""
+def _shown_from(delays: np.ndarray) -> int:
+    """Returns the index of the last delay that lies left of the panel, or at its edge."""
+    return int(np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right")) - 1
+
+
+def _is_silent(data: phase.PhaseData | Delays) -> bool:
+    """Whether no phase was visibly delayed, so that there is no curve to draw."""
     delays, above, _ = _points(data)
-    style = style_of(curves.key, index)
+    return bool(above[_shown_from(delays)] == 0)
+
+
+def _survival_curve(axes: Axes, data: phase.PhaseData | Delays, style: Style, most: float) -> None:
+    delays, above, _ = _points(data)
     # Above its last duration the function is zero. A logarithmic scale has no zero, so the curve leaves the
     # panel.
     floor = 1e-12
-    left = int(np.searchsorted(delays, SURVIVAL_LEAST_DELAY, side="right")) - 1
-    if above[left] == 0:
-        return False
+    left = _shown_from(delays)
     x = np.concatenate([[SURVIVAL_LEAST_DELAY], delays[left + 1 :]])
     y = np.concatenate([[above[left]], above[left + 1 :]])
     axes.step(
@@ -94,19 +101,38 @@ def _survival_curve(
         color=style.colour,
         linestyle=style.line,
         linewidth=1.8,
-        label=curves.name,
     )
-    return True
 
 
-def _survival_panel(
-    axes: Axes, systems: Sequence[SurvivalCurves], grain_ns: int, most: float, least: float
-) -> None:
+#: Systems without a delayed phase that a panel names, at most, and the room for each, a share of the panel.
+SILENT_MAX, SILENT_ROOM = 4, 0.13
+
+
+def _silent_words(axes: Axes, silent: Sequence[tuple[str, str]]) -> None:
+    """Names the systems without a curve, each in its colour. The words are above p = 1, where no curve is."""
+    if len(silent) > SILENT_MAX:
+        silent = [(f"{len(silent)} systems", GREY)]
+    for row, (name, colour) in enumerate(silent):
+        axes.text(
+            0.98,
+            0.99 - 0.1 * row,
+            f"{textwrap.shorten(name, 26, placeholder='…')}: no phase delayed",
+            transform=axes.transAxes,
+            ha="right",
+            va="top",
+            fontsize=10,
+            style="italic",
+            color=colour,
+        )
+
+
+def _survival_panel(axes: Axes, phases: float, grain_ns: int, limits: tuple[float, float, float]) -> None:
+    """Draws a panel's axes; `limits` are those of all panels: the longest delay, the least and highest p."""
+    most, least, top = limits
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xlim(SURVIVAL_LEAST_DELAY, most)
-    phases = max(_points(system.grains[grain_ns])[2] for system in systems if grain_ns in system.grains)
-    axes.set_ylim(least, 2)
+    axes.set_ylim(least, top)
     axes.set_title(f"{time_text(grain_ns)}", loc="left", fontsize=13, fontweight="bold", color="#222222")
     axes.set_title(f"{phases:,.0f} phases", loc="right", fontsize=9.5, color=GREY)
     axes.axhspan(least, 1 / phases, color=SHADE, linewidth=0, zorder=0)
@@ -115,30 +141,11 @@ def _survival_panel(
     axes.xaxis.set_major_locator(FixedLocator([1e-4, 0.01, 1.0]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(_delay_label))
-    axes.tick_params(axis="x", labelsize=9)
-    axes.tick_params(axis="y", labelsize=9)
-    bare(axes)
-    silent = []
-    for i, system in enumerate(systems):
-        data = system.grains.get(grain_ns)
-        if data is not None and not _survival_curve(axes, system, data, i, most):
-            silent.append((system, i))
-    # Their words go above p = 1, so they never cover a curve.
-    decades = np.log10(2 / least)
-    axes.set_ylim(least, 2 * 10 ** (decades * 0.13 * len(silent)))
     axes.yaxis.set_major_locator(FixedLocator([10.0**i for i in range(int(np.ceil(np.log10(least))), 1, 2)]))
-    for row, (system, i) in enumerate(silent):
-        axes.text(
-            0.98,
-            0.99 - 0.1 * row,
-            f"{system.name}: no phase delayed",
-            transform=axes.transAxes,
-            ha="right",
-            va="top",
-            fontsize=10.5,
-            style="italic",
-            color=style_of(system.key, i).colour,
-        )
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _position: power_text(round(np.log10(value)))))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.tick_params(labelsize=9)
+    bare(axes)
 
 
 def survival_picture(
@@ -149,51 +156,45 @@ def survival_picture(
     notes: Sequence[str] = (),
     width: int = 1400,
 ) -> None:
-    """Writes the survival functions of the phase durations as PNG or SVG, `width` by about 900 points, a
-    panel per grain."""
+    """Writes the survival functions of the phase durations as PNG or SVG, a panel per grain, all on one
+    scale. ValueError without data."""
     grains_ns = sorted({grain for system in systems for grain in system.grains})
     if not grains_ns:
         raise ValueError("no system of the picture has data")
     columns = min(3, len(grains_ns))
     rows = -(-len(grains_ns) // columns)
-    longest = max(float(_points(data)[0][-1]) for system in systems for data in system.grains.values())
-    most = max(2.0, 1.5 * longest)
-    least = 0.5 / max(_points(data)[2] for system in systems for data in system.grains.values())
-    sheet = SMALL_SHEET if width <= SMALL_MAX else 1.0
-    figure, all_axes = plt.subplots(
-        rows, columns, figsize=(14 * sheet, 2.2 + 3.3 * sheet * rows), squeeze=False
-    )
+    styles = looks_of([system.key for system in systems])
+    drawn = {
+        grain: [(one, one.grains[grain], style) for one, style in zip(systems, styles) if grain in one.grains]
+        for grain in grains_ns
+    }
+    everything = [_points(data) for panel in drawn.values() for _, data, _ in panel]
+    most = max(2.0, 1.5 * max(float(delays[-1]) for delays, _, _ in everything))
+    least = 0.5 / max(phases for _, _, phases in everything)
+    silent = {
+        grain: [(one.name, style.colour) for one, data, style in panel if _is_silent(data)]
+        for grain, panel in drawn.items()
+    }
+    room = SILENT_ROOM * min(SILENT_MAX, max(map(len, silent.values())))
+    limits = most, least, 2 * (2 / least) ** room
+    figure, all_axes = figure_new(rows, columns, (14, 0.5 + 2.9 * rows), width)
     try:
-        for axes, grain_ns in zip(all_axes.flat, grains_ns):
-            _survival_panel(axes, systems, grain_ns, most, least)
         for axes in list(all_axes.flat)[len(grains_ns) :]:
             axes.set_visible(False)
-        handles = [
-            plt.Line2D(
-                [],
-                [],
-                color=style_of(system.key, i).colour,
-                linestyle=style_of(system.key, i).line,
-                linewidth=1.8,
-                label=system.name,
-            )
-            for i, system in enumerate(systems)
-        ]
-        height = figure.get_size_inches()[1]
-        figure.legend(
-            handles=handles, loc="upper right", ncols=len(handles), frameon=False, fontsize=11,
-            bbox_to_anchor=(0.985, 1 - 0.1 / height),
-        )  # fmt: skip
-        title_above(figure, title or "How likely a computation phase is delayed", 0.07, 0.2)
-        figure.supylabel("p: share of phases delayed by more than x", fontsize=11, x=0.012)
-        figure.text(0.53, 0.92 / height, "x: delay against the shortest phase", fontsize=11, ha="center")
+        for number, (axes, (grain_ns, panel)) in enumerate(zip(all_axes.flat, drawn.items())):
+            phases = max(_points(data)[2] for _, data, _ in panel)
+            _survival_panel(axes, phases, grain_ns, limits)
+            for _, data, style in panel:
+                if not _is_silent(data):
+                    _survival_curve(axes, data, style, most)
+            _silent_words(axes, silent[grain_ns])
+            if number + columns >= len(grains_ns):
+                axes.set_xlabel("x: delay against the shortest phase")
         legend = "Grey band: less than one of the measured phases. Lines: delays of 1, 10 and 100 %."
-        figure.text(
-            0.07, 0.12 / height, "\n".join([legend, *notes]), fontsize=9, color=GREY, va="bottom", ha="left"
-        )
-        figure.subplots_adjust(
-            left=0.07, right=0.985, top=1 - 1.0 / height, bottom=1.5 / height, hspace=0.42, wspace=0.2
-        )
-        save(figure, path, width)
+        finish(
+            figure, path, width, title=title or "How likely a computation phase is delayed",
+            notes=[legend, *notes], y_label="p: share of phases delayed by more than x",
+            legend=[line_of(style, one.name, linewidth=1.8) for one, style in zip(systems, styles)],
+        )  # fmt: skip
     finally:
         plt.close(figure)

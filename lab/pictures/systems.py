@@ -5,6 +5,7 @@ so that commands which draw nothing start quickly; style.py is for those that dr
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,12 +37,26 @@ OTHERS = (
     Style("#2f7fb5", (0, (1, 2)), "X", "ooo"),
     Style("#8a5a44", (0, (9, 3)), "<", "---"),
 )
+#: All looks, for things that are no systems.
+LOOKS = (*STYLES.values(), *OTHERS)
 
 
 def style_of(key: str, index: int = 0) -> Style:
     """Returns a system's style; `linux_tuned` is `linux-tuned`. `index`: an unknown system's place among the
     systems of the picture."""
     return STYLES.get(key.lower().replace("_", "-"), OTHERS[index % len(OTHERS)])
+
+
+def looks_of(keys: Sequence[str]) -> list[Style]:
+    """Returns a style for each system of a picture, by its key. Systems with one key, such as the CPUs of a
+    node, have its colour, but each its own line, marker and hatch; so have unknown systems beyond four."""
+    styles: list[Style] = []
+    for index, key in enumerate(keys):
+        style = style_of(key, index)
+        first = LOOKS.index(style)
+        other = LOOKS[(first + sum(one.colour == style.colour for one in styles)) % len(LOOKS)]
+        styles.append(Style(style.colour, other.line, other.marker, other.hatch))
+    return styles
 
 
 def key_of(name: str) -> str:

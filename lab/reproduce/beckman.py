@@ -4,6 +4,8 @@ five platforms (§3.3, Table 4)."""
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 
 from lab import statistics
@@ -12,7 +14,7 @@ from lab.pictures.detours import series_picture
 from lab.pictures.style import Style, System
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings, ranks_text
 from lab.reproduce.simulator import NETWORKS, Disturbance, Key, Latencies, Network, Run, simulate_all
-from lab.reproduce.traces import BECKMAN, beginning, generate
+from lab.reproduce.traces import BECKMAN, generate
 
 DETOURS_US = (16, 50, 100, 200)
 INTERVALS_MS = (1, 10, 100)
@@ -30,12 +32,12 @@ OPERATIONS = ("barrier", "allreduce", "alltoall")
 
 
 #: The paper times loops. Many ranks at random places of the noise show its mean at once; synchronized ranks
-#: must pass through several of its periods. A barrier is simulated once, at many places: in a loop without a
+#: must pass through whole periods of it. A barrier is simulated once, at many places: in a loop without a
 #: pause the delay of one step's slowest rank overlaps with the next operation's.
 LOOP = 10
-PERIODS = 3
-TOGETHER_RANKS = 16
-TOGETHER_LOOP_MAX = 30_000
+PERIODS = {1: 3, 10: 3, 100: 1}  # by the interval, ms
+#: The lengths of detours that are drawn.
+DRAWN_US = (50, 200)
 
 
 def run_of(operation: str, ranks: int, noise: Disturbance, loop: int = LOOP) -> Run:
@@ -46,11 +48,10 @@ def run_of(operation: str, ranks: int, noise: Disturbance, loop: int = LOOP) -> 
     return Run("dissemination", ranks, ALLREDUCE, noise, 8, iterations=loop)
 
 
-def loop_together(operation: str, ms: int) -> int:
-    once_ns = BARRIER.L + 2 * BARRIER.o
-    if operation != "barrier":
-        once_ns = (ALLREDUCE.L + 2 * ALLREDUCE.o) * (TOGETHER_RANKS.bit_length() - 1)
-    return min(TOGETHER_LOOP_MAX, round(PERIODS * ms * 1e6 / once_ns) + 1)
+def loop_together(operation: str, ranks: int, ms: int) -> int:
+    """Returns how often an operation is repeated to pass through the periods of synchronized noise."""
+    network, steps = (BARRIER, 1) if operation == "barrier" else (ALLREDUCE, (ranks - 1).bit_length())
+    return round(PERIODS[ms] * ms * 1e6 / ((network.L + 2 * network.o) * steps)) + 1
 
 
 def sizes(operation: str, settings: Settings) -> list[int]:
@@ -71,10 +72,10 @@ def fig6(settings: Settings) -> Outcome:
                 noise = Disturbance("physical", ms * 1e6, us * 1e3)
                 for ranks in sizes(operation, settings):
                     runs[operation, False, ms, us, ranks] = run_of(operation, ranks, noise)
-            noise = Disturbance("physical", 1e6, us * 1e3, coscheduled=True)
-            runs[operation, True, 1, us, TOGETHER_RANKS] = run_of(
-                operation, TOGETHER_RANKS, noise, loop_together(operation, 1)
-            )
+        for us, ms, ranks in itertools.product(DRAWN_US, INTERVALS_MS, sizes(operation, settings)):
+            noise = Disturbance("physical", ms * 1e6, us * 1e3, coscheduled=True)
+            loop = loop_together(operation, ranks, ms)
+            runs[operation, True, ms, us, ranks] = run_of(operation, ranks, noise, loop)
     alltoall_sizes = sizes("alltoall", settings) + [ALLTOALL_MAX] * (not settings.quick)
     strongest = Disturbance("physical", STRONGEST_MS * 1e6, STRONGEST_US * 1e3)
     for ranks in alltoall_sizes:
@@ -142,45 +143,55 @@ def fig6(settings: Settings) -> Outcome:
             for ranks in alltoall_sizes
         ),
         Row(
-            f"alltoall, the same synchronized, {TOGETHER_RANKS} processes",
+            f"alltoall, the same synchronized, {ranks_text(last['alltoall'])} processes",
             "little difference",
-            {ours: slow("alltoall", True, 1, 200, TOGETHER_RANKS)},
+            {ours: slow("alltoall", True, 1, 200, last["alltoall"])},
         ),
     ]
     panels = [
         CurvePanel(
-            f"{operation}, unsynchronized",
+            f"{operation}, {'synchronized' if together else 'unsynchronized'}",
             {
                 f"{us} µs each {ms} ms": [
-                    (n, slow(operation, False, ms, us, n)) for n in sizes(operation, settings)
+                    (n, slow(operation, together, ms, us, n)) for n in sizes(operation, settings)
                 ]
-                for us in (50, 200)
+                for us in DRAWN_US
                 for ms in INTERVALS_MS
             },
         )
         for operation in OPERATIONS
+        for together in (True, False)
     ]
     # The colour shows the detour's length, dashes and marker its interval.
     looks = {
         f"{us} µs each {ms} ms": Style(colour, line, marker, "")
-        for us, colour in ((50, "#5f9e8f"), (200, "#14375e"))
+        for us, colour in zip(DRAWN_US, ("#5f9e8f", "#14375e"), strict=True)
         for ms, line, marker in zip(INTERVALS_MS, ("-", (0, (6, 2)), (0, (1.5, 1.5))), "os^", strict=True)
     }
     title = "Collective operations under injected noise [Beckman06 Fig. 6]"
     notes = (
-        f"Means of loops of {LOOP}; for the barrier, of single operations. Synchronized: {TOGETHER_RANKS} "
-        f"processes through {PERIODS} periods of the noise, because all ranks are alike then.",
+        f"Means: unsynchronized of loops of {LOOP}, for the barrier of single operations; synchronized of "
+        "loops through whole periods of the noise.",
         "allreduce and alltoall: messages with BlueGene/P CNL's parameters [Hoefler10 Table III]; BG/L was "
         "faster. barrier: the pattern global-interrupt, two steps of 0.4 us and a wire of 0.8 us.",
         f"alltoall: one step of all messages, at most {ranks_text(ALLTOALL_MAX)} processes; the published "
-        "values are 2.73 at 1 024 and 1.34 at 32 768.",
+        "values are 2.73 at 1,024 and 1.34 at 32,768.",
     )
     return Outcome(
         title,
         rows,
         notes,
         lambda path, width: curve_picture(
-            panels, path, x="processes", y="mean slowdown", log_y=True, title=title, width=width, looks=looks
+            panels,
+            path,
+            x="processes",
+            y="mean slowdown",
+            log_y=True,
+            columns=2,
+            title=title,
+            width=width,
+            looks=looks,
+            notes=notes[:1],
         ),
     )
 
@@ -193,7 +204,7 @@ TABLE4 = {
     "laptop": (1.02, 180.0, 9.5, 7.0),
     "xt3": (0.002, 9.5, 2.1, 1.2),
 }
-#: The part of each trace that is drawn, ns.
+#: The part of each trace that is drawn over time, ns.
 SHOWN_NS = 1e10
 TABLE4_WORDS = ("noise ratio, %", "longest, us", "mean, us", "median, us")
 
@@ -219,7 +230,7 @@ def table4(settings: Settings) -> Outcome:
             rows.append(Row(f"{machine.name}: {word}", published, {"synthetic": ours}, restates=is_input))
         settings.store.progress.step(machine.name, False)
     shown = [
-        System(machine.key, machine.name, beginning(made[machine.key].trace, SHOWN_NS))
+        System(machine.key, machine.name, made[machine.key].trace)
         for machine in BECKMAN
         if machine.key != "bgl-cn"
     ]
@@ -229,13 +240,12 @@ def table4(settings: Settings) -> Outcome:
         "If the text gives the detours' composition (both BG/L), nothing else was used. For the others "
         "lengths were chosen to fit: agreement only says that such a composition exists.",
     )
+    title = "Noise of five platforms, synthetic traces [Beckman06 Table 4]"
     return Outcome(
-        "Noise of five platforms, synthetic traces [Beckman06 Table 4]",
+        title,
         rows,
         notes,
-        lambda path, width: series_picture(
-            shown, path, title="Synthetic traces after [Beckman06 Table 4], the first 10 s", width=width
-        ),
+        lambda path, width: series_picture(shown, path, title=title, width=width, shown_ns=SHOWN_NS),
     )
 
 

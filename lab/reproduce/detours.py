@@ -14,11 +14,11 @@ from lab.bench.costs import parse_cost
 from lab.formats.trace import Trace
 from lab.pictures.bars import Bar, bar_picture
 from lab.pictures.detours import scatter_picture, series_picture
-from lab.pictures.style import System
+from lab.pictures.style import System, key_of
 from lab.reproduce.beckman import TABLE4, TABLE4_WORDS
 from lab.reproduce.measured import SHIFT_1000_HZ, Found, Measurement, measure_all
 from lab.reproduce.outcome import Experiment, Outcome, Row, Settings
-from lab.reproduce.traces import HOEFLER, beginning, generate
+from lab.reproduce.traces import HOEFLER, generate
 
 S = 1_000_000_000
 INSTRUCTIONS = (
@@ -43,7 +43,7 @@ def loop_ns(found: Found) -> float:
 
 # ---- [Hoefler10 Fig. 1, Table I] ----
 
-#: The part of a synthetic trace that is drawn, ns; the paper's figure shows some tens of seconds.
+#: The part of a synthetic trace that is drawn over time, ns; the paper's figure shows some tens of seconds.
 SHOWN_NS = 40.0 * S
 
 
@@ -63,7 +63,7 @@ def fig1(settings: Settings) -> Outcome:
         published = 100 * machine.noise_ratio
         ours = {"synthetic": 100 * statistics.noise_ratio(trace)}
         rows.append(Row(f"{machine.name}: noise, %", published, ours, restates=True))
-        shown.append(System(machine.key, machine.name, beginning(trace, SHOWN_NS)))
+        shown.append(System(machine.key, machine.name, trace))
     one_cpu = {name: found[name].trace() for name in ("Linux", "Tacet")}
     rows += [
         Row("noise, %", "0 to 0.26", {n: 100 * statistics.noise_ratio(t) for n, t in one_cpu.items()}),
@@ -86,8 +86,8 @@ def fig1(settings: Settings) -> Outcome:
         ),
     ]
     shown += [
-        System("linux", "Linux 6.1 here", named(found["Linux"], "Linux")),
-        System("tacet", "Tacet here", named(found["Tacet"], "Tacet")),
+        System("linux", "Linux", named(found["Linux"], "Linux")),
+        System("tacet", "Tacet", named(found["Tacet"], "Tacet")),
     ]
     notes = (
         INSTRUCTIONS,
@@ -99,7 +99,9 @@ def fig1(settings: Settings) -> Outcome:
         title,
         rows,
         notes,
-        lambda path, width: scatter_picture(shown, path, title=title, notes=notes[:1], width=width),
+        lambda path, width: scatter_picture(
+            shown, path, title=title, notes=notes[:1], width=width, shown_ns=SHOWN_NS
+        ),
     )
 
 
@@ -122,10 +124,10 @@ def fig3(settings: Settings) -> Outcome:
     traces = {name: one.trace() for name, one in found.items()}
     rows = []
     for words, key, ours in (
-        ("lightweight kernel (BG/L, BLRTS)", "bgl-cn", "Tacet"),
-        ("lightweight kernel (XT3, Catamount)", "xt3", "Tacet"),
-        ("Linux without daemons (BG/L I/O node, 100 Hz)", "bgl-ion", "Linux, 250 Hz"),
-        ("Linux with daemons (laptop, 1000 Hz)", "laptop", "Linux, 1000 Hz"),
+        ("BG/L compute node, BLRTS", "bgl-cn", "Tacet"),
+        ("XT3, Catamount", "xt3", "Tacet"),
+        ("BG/L I/O node, Linux 2.4 (100 Hz, no daemons)", "bgl-ion", "Linux, 250 Hz"),
+        ("Laptop, Linux 2.6 (1000 Hz, daemons)", "laptop", "Linux, 1000 Hz"),
     ):
         trace = traces[ours]
         lengths = trace.duration_ns / 1e3 if trace.listed else np.zeros(1)
@@ -137,15 +139,16 @@ def fig3(settings: Settings) -> Outcome:
         )
         for word, published, value in zip(TABLE4_WORDS, TABLE4[key], values, strict=True):
             rows.append(Row(f"{words}: {word}", published, {ours: value}))
-    keys = {"Tacet": "tacet", "Linux, 250 Hz": "linux", "Linux, 1000 Hz": "linux-rt"}
-    shown = [System(keys[name], name, beginning(trace, 2.0 * S)) for name, trace in traces.items()]
+    shown = [System(key_of(name), name, trace) for name, trace in traces.items()]
     notes = (INSTRUCTIONS, "The papers' platforms as synthetic traces: see beckman-table4.")
     title = "Detours over time, and sorted, measured here [Beckman06 Fig. 3-5]"
     return Outcome(
         title,
         rows,
         notes,
-        lambda path, width: series_picture(shown, path, title=title, notes=notes, width=width),
+        lambda path, width: series_picture(
+            shown, path, title=title, notes=notes, width=width, shown_ns=2.0 * S
+        ),
     )
 
 
@@ -154,7 +157,7 @@ def fig3(settings: Settings) -> Outcome:
 #: Platform: its clock in GHz; the counter and gettimeofday in us [Table 2]; t_min in ns [Table 3].
 PLATFORMS = {
     "BG/L compute node, BLRTS": (0.7, 0.024, 3.242, 185.0),
-    "BG/L I/O node, Linux": (0.7, 0.024, 0.465, 137.0),
+    "BG/L I/O node, Linux 2.4": (0.7, 0.024, 0.465, 137.0),
     "Jazz node, Linux 2.4": (2.4, None, None, 62.0),
     "Laptop, Linux 2.6": (1.7, 0.027, 3.020, 39.0),
     "XT3, Catamount": (2.4, None, None, 7.0),
@@ -202,14 +205,11 @@ def table2(settings: Settings) -> Outcome:
     )
     for system, name in names.items():
         bars.append(
-            Bar(
-                f"{name} here, vDSO",
-                {"cycles of gettimeofday": float(cost[system]["clock_gettime_ticks_min"])},
-            )
+            Bar(f"{name}, vDSO", {"cycles of gettimeofday": float(cost[system]["clock_gettime_ticks_min"])})
         )
         bars.append(
             Bar(
-                f"{name} here, system call",
+                f"{name}, system call",
                 {"cycles of gettimeofday": float(cost[system]["clock_gettime_kernel_ticks_min"])},
             )
         )

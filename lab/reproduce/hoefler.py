@@ -23,7 +23,7 @@ from lab.reproduce.traces import HOEFLER, trace_file
 
 MIB = 1 << 20
 MACHINES = {machine.key: machine for machine in HOEFLER}
-NAMES = {"chic": "CHiC", "altix": "Altix", "zeptoos": "ZeptoOS", "jaguar": "Jaguar"}
+NAMES = {machine.key: machine.name for machine in HOEFLER}
 #: The noise of [Hoefler10 Fig. 5(a)]: 100 us at 1000 Hz.
 FIXED = Disturbance(period_ns=1e6, duration_ns=1e5)
 #: The paper's million ranks; the published values are for that number.
@@ -145,16 +145,12 @@ def fig5(settings: Settings) -> Outcome:
         Row("CHiC: noise bottleneck beyond ranks", 512, onset(found, "chic")),
         *largest_increase(found, "zeptoos", "ZeptoOS", 0.41),
     ]
+    title = "Dissemination of 1 byte under noise [Hoefler10 Fig. 5]"
     return Outcome(
-        "Dissemination of 1 byte under noise [Hoefler10 Fig. 5]",
+        title,
         rows,
         (SYNTHETIC,),
-        boxes(
-            found,
-            cases,
-            "Dissemination of 1 byte",
-            ("physical noise rule; CNL, CHiC and ZeptoOS parameters",),
-        ),
+        boxes(found, cases, title, ("physical noise rule; CNL, CHiC and ZeptoOS parameters",)),
         data(found),
     )
 
@@ -190,7 +186,7 @@ def fig6(settings: Settings) -> Outcome:
         Row("Jaguar: noise bottleneck beyond ranks", 8192, onset(found, "jaguar")),
     ]
     for key, published in (("chic", 59.96), ("altix", 1.93), ("zeptoos", 0.02), ("jaguar", 9.01)):
-        rows += largest_increase(found, f"{key} bcast", f"{NAMES[key]} bcast", published)
+        rows += largest_increase(found, f"{key} bcast", f"{NAMES[key]} broadcast", published)
     rows += [
         Row(f"1 MiB, fixed noise: {row.what.split(': ')[1]}", "not significant", row.ours)
         for row in largest_increase(found, "1 MiB", "", None)
@@ -204,7 +200,7 @@ def fig6(settings: Settings) -> Outcome:
             {
                 f"{NAMES[key]} {what}": curve(found, case, np.median)
                 for key in ("chic", "altix", "jaguar")
-                for what, case in (("allreduce", key), ("bcast", f"{key} bcast"))
+                for what, case in (("allreduce", key), ("broadcast", f"{key} bcast"))
             },
         ),
         CurvePanel(
@@ -302,15 +298,19 @@ def fig7(settings: Settings) -> Outcome:
         "altix 10x": "Altix, faster network",
         "altix 0.1x": "Altix, slower network",
     }
+    title = "Co-scheduling and the network's speed [Hoefler10 Fig. 7]"
     return Outcome(
-        "Co-scheduling and the network's speed [Hoefler10 Fig. 7]",
+        title,
         rows,
         (SYNTHETIC,),
         boxes(
             found,
             cases,
-            "Dissemination of 1 byte on Altix",
-            ("physical noise rule; faster and slower: L, g and G by 10, o unchanged",),
+            title,
+            (
+                "Dissemination of 1 byte on Altix; physical noise rule; faster and slower: L, g and G by 10, "
+                "o unchanged",
+            ),
         ),
         data(found),
     )
@@ -492,7 +492,7 @@ EXPERIMENTS = (
     Experiment(
         "fixed-frequency",
         "Hoefler10 §IV-B",
-        "16 to 200 us at 10 to 1000 Hz, up to 32 768 ranks",
+        "16 to 200 us at 10 to 1000 Hz, up to 32,768 ranks",
         fixed_frequency,
     ),
 )

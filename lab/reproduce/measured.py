@@ -22,6 +22,7 @@ import shlex
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,15 +30,19 @@ from typing import Any
 from lab.bench import runner
 from lab.common.errors import DataError, LabError
 from lab.common.paths import APPS, CACHES, KERNEL
+from lab.common.version import files_version
 from lab.formats import ftq, phase, selfish
 from lab.formats.ftq import parse_report
 from lab.formats.trace import Trace
 from lab.reproduce.outcome import Settings
+from lab.reproduce.store import Maker
 
 #: The tick of Debian's kernel, Hz, and the shift that makes it the papers' 1000 Hz.
 TICK_HZ = 250
 SHIFT_1000_HZ = 2
 MEMORY = "256M"
+#: The seed with which tools/qemu starts QEMU under icount.
+QEMU_SEED = 1
 TIME_LIMIT_S = 600.0  # of one run
 #: The first QEMU with the plugin interface that tools/caches needs.
 PLUGIN_QEMU = 9
@@ -232,6 +237,11 @@ def digest(*paths: Path) -> str:
     return whole.hexdigest()[:20]
 
 
+def machines_version(made_by: Sequence[Path]) -> str:
+    """Returns the version of a measurement: of the emulator, the kernel and the programs."""
+    return f"machines {files_version(made_by)}"
+
+
 def function_range(program: Path, name: str) -> tuple[int, int]:
     """Returns where a function of a program begins and ends. LabError if it does not exist."""
     listed = subprocess.run(["nm", "-S", str(program)], capture_output=True, text=True).stdout
@@ -298,7 +308,8 @@ def measure(settings: Settings, what: Measurement) -> Found:
         logged = ", logged" if what.logged else ""
         logged += ", watched" if what.caches else ""
         name = f"{what.program} on {what.system} ({what.policy}{daemon}{logged}), shift {what.shift}"
-        kept = settings.store.point(name, depends, compute)
+        made_by = Path(machines.qemu_binary("newest")), kernel, *files
+        kept = settings.store.point(name, depends, compute, Maker(machines_version(made_by), QEMU_SEED))
     except machines.RunnerError as error:
         raise LabError(f"{what.system}: {error}") from None
     return Found(what, kept["stdout"], kept["stderr"], kept.get("watch", ""))

@@ -4,6 +4,7 @@ its picture."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -98,7 +99,12 @@ class Outcome:
                 off = "" if deviation is None else RESTATED if row.restates else f"{100 * deviation:+.0f} %"
                 line += [_text(row.ours.get(key)), off]
             lines.append(line)
-        return "\n".join([self.title, "", table(head, lines), "", *self.notes]).rstrip() + "\n"
+        return typeset("\n".join([self.title, "", table(head, lines), "", *self.notes]).rstrip() + "\n")
+
+
+def typeset(text: str) -> str:
+    """Writes us as µs, as pictures have it. Rows have names that a program can type."""
+    return re.sub(r"\bus\b", "µs", text)
 
 
 def _text(value: float | str | None) -> str:
@@ -140,4 +146,4 @@ def by_rule(values: Mapping[str, float]) -> dict[str, float]:
 
 
 def ranks_text(ranks: int) -> str:
-    return f"{ranks:,}".replace(",", " ")
+    return f"{ranks:,}"

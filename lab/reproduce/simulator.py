@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from lab.common.simulator import sim
+from lab.common.simulator import sim, sim_version
 from lab.reproduce.outcome import Settings
-from lab.reproduce.store import Store
+from lab.reproduce.store import Maker, Store
 
 #: Identifies a run: its case, with the number of ranks at the end.
 Key = tuple[object, ...]
@@ -194,6 +194,7 @@ def latencies(store: Store, name: str, run: Run, simulations: int, threads: int 
             f"{name}, {run.ranks} ranks",
             {**depends, "seed": seed, "count": count},
             lambda seed=seed, count=count: compute(seed, count),
+            Maker(sim_version(), seed),
         )
         quiet = value["quiet_ns"]
         found += value["ns"]

@@ -3,7 +3,8 @@
 the next run uses.
 
 A point is identified by its name and everything that it depends on. If any of that changes, the point is
-computed again.
+computed again. Each also carries the version of the software that computed it, and the seed. A value of
+another version is not used: it is named, and computed again.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ import re
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from lab.common.files import text_write
+from lab.common.version import lab_version
 
 BAR_WIDTH = 30
 
@@ -29,6 +32,7 @@ class Progress:
         self.total = total
         self.done = 0
         self.again = 0
+        self.outdated = 0
         self.out = out or sys.stderr
         self.begin = time.monotonic()
         self.shown = -10
@@ -48,6 +52,19 @@ class Progress:
             self.out.write(f"{self.done}/{self.total} {seconds:.0f} s  {words}\n")
         self.out.flush()
 
+    def named(self, words: str) -> None:
+        """Writes a line of its own."""
+        self.out.write(f"\r{words:<{BAR_WIDTH + 80}}\n" if self.out.isatty() else f"{words}\n")
+
+
+@dataclass(frozen=True)
+class Maker:
+    """What computes a point: the version of the software (lab/common/version.py), and the seed, None if
+    nothing is random."""
+
+    version: str
+    seed: int | None = None
+
 
 class Store:
     """The points of the experiments, in a folder."""
@@ -55,19 +72,40 @@ class Store:
     def __init__(self, folder: Path, progress: Progress) -> None:
         self.folder = folder
         self.progress = progress
+        self.versions = {lab_version()}  # of all software that made what was used
 
-    def point(self, name: str, depends: dict[str, Any], compute: Callable[[], Any]) -> Any:
-        """Returns the point's value, which must fit JSON: from its file, or computed now and stored."""
+    def point(
+        self, name: str, depends: dict[str, Any], compute: Callable[[], Any], maker: Maker | None = None
+    ) -> Any:
+        """Returns the point's value, which must fit JSON: from its file, or computed now and stored. Without
+        `maker` it is the lab itself."""
+        maker = maker or Maker(lab_version())
+        self.versions.add(maker.version)
         key = json.dumps(depends, sort_keys=True)
         words = re.sub(r"[^a-zA-Z0-9.-]+", "-", name)[:80]
         path = self.folder / "points" / f"{words}-{hashlib.sha256(key.encode()).hexdigest()[:12]}.json"
-        try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
-            again = kept["depends"] == json.loads(key)
-        except (OSError, ValueError, KeyError, TypeError):
-            again = False
-        if not again:
-            kept = {"name": name, "depends": depends, "value": compute()}
+        kept = self._kept(path, json.loads(key), maker)
+        again = kept is not None
+        if kept is None:
+            kept = {"name": name, **asdict(maker), "depends": depends, "value": compute()}
             text_write(path, json.dumps(kept))
         self.progress.step(name, again)
         return kept["value"]
+
+    def _kept(self, path: Path, depends: Any, maker: Maker) -> dict[str, Any] | None:
+        """Returns the content of a point's file, or None if there is none that can be used."""
+        try:
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            if kept["depends"] != depends or "value" not in kept:
+                return None
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        made = Maker(kept.get("version", "an unknown version"), kept.get("seed"))
+        if made == maker:
+            return kept
+        self.progress.outdated += 1
+        by, now = (made.version, maker.version) if made.version != maker.version else (
+            f"seed {made.seed}", f"seed {maker.seed}",
+        )  # fmt: skip
+        self.progress.named(f"{path.name}: made by {by}, now {now}: computed again")
+        return None

@@ -135,9 +135,9 @@ def fig3(settings: Settings) -> Outcome:
         "missing here.",
     )
     curves = [
-        DelayCurve("linux", "Linux, SCHED_OTHER", delays(found["OTHER"])),
-        DelayCurve("linux-rt", "Linux, SCHED_FIFO", delays(found["FIFO"])),
-        DelayCurve("tacet", "Tacet, the daemon as SCHED_IDLE", delays(found["Tacet"])),
+        DelayCurve("linux", "Linux, OTHER", delays(found["OTHER"])),
+        DelayCurve("linux-fifo", "Linux, FIFO", delays(found["FIFO"])),
+        DelayCurve("tacet", "Tacet, with the daemon", delays(found["Tacet"])),
     ]
     title = "Phases of 1 ms under two schedulers [Tsafrir05 Fig. 3, Table 2]"
     return Outcome(title, rows, notes, cdf_drawing(curves, title, notes[1:2]))
@@ -303,10 +303,10 @@ def table3(settings: Settings) -> Outcome:
         Bar(
             names[key],
             {
-                "timer interrupt": percent(key, "timer"),
+                "tick": percent(key, "timer"),
                 "softirqs": percent(key, "softirq"),
-                "devices": percent(key, "device"),
-                "in, out, log": 100 * float(part.left_ns.sum()) / part.trace.span_ns,
+                "devices' interrupts": percent(key, "device"),
+                "kernel entry and exit, and the log": 100 * float(part.left_ns.sum()) / part.trace.span_ns,
             },
         )
         for key, part in parts.items()
@@ -314,10 +314,10 @@ def table3(settings: Settings) -> Outcome:
     published = Bar(
         "M3, Linux 2.6.9 (published)",
         {
-            "timer interrupt": 100 * TICK_CYCLES / SPAN_CYCLES,
+            "tick": 100 * TICK_CYCLES / SPAN_CYCLES,
             "softirqs": 0.0,
-            "devices": 100 * NETWORK_CYCLES / SPAN_CYCLES,
-            "in, out, log": 0.0,
+            "devices' interrupts": 100 * NETWORK_CYCLES / SPAN_CYCLES,
+            "kernel entry and exit, and the log": 0.0,
         },
     )
     title = "Interrupts and what they take [Tsafrir05 Table 3]"
@@ -429,7 +429,7 @@ def fig7(settings: Settings) -> Outcome:
         SCALED,
     )
     curves = [
-        DelayCurve("linux", "Linux, FIFO, 1000 Hz", delays(found["Linux"])),
+        DelayCurve("linux", "Linux", delays(found["Linux"])),
         DelayCurve("tacet", "Tacet", delays(found["Tacet"])),
     ]
     title = "Phases of 1 ms on another operating system [Tsafrir05 Fig. 7]"

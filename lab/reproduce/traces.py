@@ -10,7 +10,7 @@ to 1 if the sources were chosen well.
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -62,11 +62,12 @@ US = 1_000.0
 MS = 1_000_000.0
 S = 1_000_000_000.0
 
-#: [Hoefler10 Table I (all cores of a node used), Fig. 1, §II-A].
+#: [Hoefler10 Table I (all cores of a node used), Fig. 1, §II-A]: CHiC, Linux 2.6.18; SGI Altix 4700, Linux
+#: 2.6.16; BlueGene/P, ZeptoOS; Jaguar, a Cray XT-4 with CNL.
 HOEFLER = (
     Machine(
         "chic",
-        "CHiC, Linux 2.6.18",
+        "CHiC",
         0.0021,
         (
             Source(4 * MS, 2 * US, 5 * US),
@@ -79,7 +80,7 @@ HOEFLER = (
     ),
     Machine(
         "altix",
-        "SGI Altix 4700, Linux 2.6.16",
+        "Altix",
         0.0005,
         (Source(2 * S, 220 * US, 220 * US, phase=0.5), Source(11.5 * MS, 1 * US, 8 * US, random=True)),
         "0.05 %; most detours 1 to 8 us, one of 220 us about every 2 s",
@@ -88,7 +89,7 @@ HOEFLER = (
     ),
     Machine(
         "zeptoos",
-        "BlueGene/P, ZeptoOS",
+        "ZeptoOS",
         0.0008,
         (Source(10 * MS, 6 * US, 9 * US), Source(100 * MS, 4 * US, 6 * US, phase=0.55)),
         "0.08 %; low noise in a regular pattern",
@@ -97,7 +98,7 @@ HOEFLER = (
     ),
     Machine(
         "jaguar",
-        "Jaguar (Cray XT-4), CNL",
+        "Jaguar",
         0.0002,
         (
             Source(100 * MS, 4 * US, 5 * US),
@@ -228,20 +229,10 @@ def generate(machine: Machine, seed: int = 1, detours: int = DETOURS) -> Synthet
     return Synthetic(trace, scale)
 
 
-def beginning(trace: Trace, span_ns: float) -> Trace:
-    """Returns the beginning of a trace: the detours that end within the span."""
-    keep = trace.start_ns + trace.duration_ns <= span_ns
-    return replace(
-        trace,
-        start_ns=trace.start_ns[keep],
-        duration_ns=trace.duration_ns[keep],
-        span_ns=min(span_ns, trace.span_ns),
-    )
-
-
 def trace_file(machine: Machine, folder: Path, seed: int = 1, detours: int = DETOURS) -> Path:
     """Returns the file of the machine's trace in the simulator's format; makes it if it is missing."""
-    path = folder / "traces" / f"{machine.key}-{seed}-{detours}-v{GENERATOR}.noise"
+    made_of = zlib.crc32(repr(machine).encode())
+    path = folder / "traces" / f"{machine.key}-{seed}-{detours}-v{GENERATOR}-{made_of:08x}.noise"
     if not path.is_file():
         with written_whole(path) as part:
             noise_write(generate(machine, seed, detours).trace, part)

@@ -10,6 +10,7 @@ import numpy as np
 
 from lab import statistics
 from lab.pictures.curves import CurvePanel, curve_picture
+from lab.pictures.style import power_text
 from lab.pictures.survival import SurvivalCurves, survival_picture
 from lab.reproduce.outcome import RULES, Experiment, Outcome, Row, Settings, by_rule, ranks_text
 from lab.reproduce.simulator import Disturbance, Key, Network, Run, latencies
@@ -84,7 +85,7 @@ def fig2(settings: Settings) -> Outcome:
     )
     rows.append(Row("linear law at p = 1/(10 n): too high by, at most", 0.05, {"formula": float(linear)}))
     nodes = np.logspace(0, 5, 101)
-    names = {p: f"p = 10$^{{{round(math.log10(p))}}}$" for p in tried}
+    names = {p: f"p = {power_text(round(math.log10(p)))}" for p in tried}
     panel = CurvePanel(
         "d_p(n): formula (lines), simulated jobs (marks)",
         {
@@ -162,16 +163,13 @@ def fig5(settings: Settings) -> Outcome:
         "difference.",
     )
     curves = [SurvivalCurves(TSAFRIR.key, TSAFRIR.name, delays)]
+    title = "Phases of a grain under a 1000 Hz tick [Tsafrir05 Fig. 5]"
     return Outcome(
-        "Phases of a grain under a 1000 Hz tick [Tsafrir05 Fig. 5]",
+        title,
         rows,
         notes,
         lambda path, width: survival_picture(
-            curves,
-            path,
-            title="Phases under a 1000 Hz tick",
-            notes=("Direct costs only [Tsafrir05 Table 3].",),
-            width=width,
+            curves, path, title=title, notes=("Direct costs only [Tsafrir05 Table 3].",), width=width
         ),
     )
 

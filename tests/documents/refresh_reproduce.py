@@ -40,8 +40,9 @@ def shown(block: Block) -> dict[str, tuple[int, int]]:
 
 
 def on_page(table: str) -> list[str]:
-    """A table as a page shows it. Wildcards stand for the progress before it and the paths after it."""
-    return [ANY, *lines_of(table), ANY]
+    """A table as a page shows it. Wildcards stand for the progress before it, and for the versions and paths
+    after it."""
+    return [ANY, *lines_of(table.rpartition("\nMade by ")[0]), ANY]
 
 
 def replaced(page: list[str], new: dict[tuple[int, int], list[str]]) -> list[str]:

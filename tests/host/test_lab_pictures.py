@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
+
+from pictures_checked import figures_seen, shown
 
 from lab.cli import dispatch as command
 from lab.cli.inputs import system_file
@@ -121,6 +123,30 @@ def test_a_system_keeps_its_style_under_all_its_names() -> None:
     assert system_file("linux_rt=x").key == "linux-rt" and system_file("a=b/c=d.dat").path == Path(
         "b/c=d.dat"
     )
+
+
+def test_files_of_one_system_have_different_names(files: dict[str, Path], tmp_path: Path) -> None:
+    (tmp_path / "a").mkdir()
+    other = tmp_path / "a" / "selfish-linux.dat"
+    other.write_bytes(files["selfish-linux.dat"].read_bytes())
+    linux, tacet = str(files["selfish-linux.dat"]), str(files["selfish-tacet.dat"])
+    with figures_seen() as seen:
+        for words in ([tacet, linux, str(other)], [tacet, linux], [f"linux={tacet}", linux]):
+            assert command.main(["plot", "series", *words, "-o", str(tmp_path / "x.png")]) == 0
+    names = [{axes.get_title("left").strip() for axes in shown(figure)} for figure in seen]
+    assert names[0] >= {"Tacet", f"Linux ({linux})", f"Linux ({other})"}
+    assert names[1] >= {"Tacet", "Linux"}
+    assert names[2] >= {"Linux (selfish-tacet)", "Linux (selfish-linux)"}
+
+
+def test_a_source_without_times_leaves_the_time_axis_to_others(
+    files: dict[str, Path], tmp_path: Path
+) -> None:
+    latencies = str(ROOT / "tests/data/noise-files/cyclictest-hist.txt")
+    words = [latencies, str(files["selfish-linux.dat"]), "-o", str(tmp_path / "x.png")]
+    with figures_seen() as seen:
+        assert command.main(["plot", "series", *words]) == 0
+    assert shown(seen[0])[0].get_xlim() == (0, 2)
 
 
 @pytest.mark.parametrize(

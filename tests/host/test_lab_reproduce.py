@@ -4,25 +4,34 @@ say, results survive interruptions."""
 
 from __future__ import annotations
 
+import importlib
+import io
 import json
 import os
 import subprocess
 import sys
+from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(Path(__file__).resolve().parent)]
+
+from pictures_checked import figures_seen, shown, words_of
 
 from lab import statistics
 from lab.cli import dispatch as lab_main
 from lab.cli import reproduce as command
 from lab.cli.goal import PATTERNS
-from lab.common.errors import DataError
-from lab.reproduce import beckman, measured, outcome, simulator, store, ticks, traces
+from lab.common import simulator as sim
+from lab.common import version
+from lab.common.errors import DataError, LabError
+from lab.reproduce import beats, beckman, measured, outcome, simulator, store, ticks, traces
 from tests.making import made
 
 
@@ -222,6 +231,11 @@ def test_policy_says_in_a_line_what_is_wrong(words: list[str], said: str) -> Non
     assert (done.returncode, done.stderr) == (2, said)
 
 
+def title_of(words: list[str]) -> str:
+    """A picture's title, which is written first."""
+    return " ".join(words[0].split())
+
+
 def reproduce(folder: Path, *words: str) -> int:
     return lab_main.main(["reproduce", *words, "--quick", "--out", str(folder)])
 
@@ -234,14 +248,18 @@ SIMULATED = [experiment for experiment in command.EXPERIMENTS if not experiment.
 def test_an_experiment_leaves_table_values_and_picture(
     experiment: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert (
-        reproduce(
-            tmp_path, experiment.name, "--simulations", "3", "--largest", "6", "--thumbnails", str(tmp_path)
-        )
-        == 0
-    )
+    words = [experiment.name, "--simulations", "3", "--largest", "6", "--thumbnails", str(tmp_path)]
+    with figures_seen() as seen:
+        assert reproduce(tmp_path, *words) == 0
+    for figure in seen:  # the picture and the small one
+        assert title_of(words_of(figure)) in PAGE.read_text(), words_of(figure)
+    assert len(seen) == 2
     folder = tmp_path / f"{experiment.name}-quick"
     found = json.loads((folder / "result.json").read_text())
+    assert found["seed"] == 1 and version.lab_version() in found["version"]
+    for point in (tmp_path / "points").glob("*"):
+        kept = json.loads(point.read_text())
+        assert kept["version"] in found["version"] and kept["seed"] > 0
     assert found["rows"] and all(row["ours"] or row["what"].find("bottleneck") > 0 for row in found["rows"])
     assert all(np.isfinite(value) for row in found["rows"] for value in row["ours"].values())
     assert (folder / "table.txt").read_text() in capsys.readouterr().out
@@ -283,6 +301,175 @@ def test_a_broken_or_other_point_is_computed_again(tmp_path: Path) -> None:
     for path in (tmp_path / "points").iterdir():
         path.write_text('{"value": 1')
     assert kept.point("one", {"n": 1}, lambda: 8) == 8
+
+
+def test_a_value_of_other_software_is_named_and_computed_again(tmp_path: Path) -> None:
+    said = io.StringIO()
+    kept = store.Store(tmp_path, store.Progress(0, said))
+
+    def point(value: int, made_by: str, seed: int = 1) -> int:
+        return kept.point("a name", {"n": 1}, lambda: value, store.Maker(made_by, seed))
+
+    assert point(5, "simulator 1") == point(6, "simulator 1") == 5
+    assert point(7, "simulator 2") == 7
+    assert ".json: made by simulator 1, now simulator 2: computed again\n" in said.getvalue()
+    assert point(8, "simulator 2", 2) == 8 and "made by seed 1, now" in said.getvalue()
+    (path,) = (tmp_path / "points").iterdir()
+    content = json.loads(path.read_text())
+    assert (content["version"], content["seed"], content["value"]) == ("simulator 2", 2, 8)
+    # As values were kept before they had a version.
+    del content["version"], content["seed"]
+    path.write_text(json.dumps(content))
+    assert point(9, "simulator 2") == 9 and "made by an unknown version" in said.getvalue()
+    assert kept.progress.outdated == 3 and kept.versions >= {"simulator 1", "simulator 2"}
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "null", "3", '"x"', "{}", '{"depends": 1}', '{"depends": {"n": 1}}', "\x00\xff"]
+)
+def test_a_file_that_is_no_point_is_computed_again(content: str, tmp_path: Path) -> None:
+    kept = store.Store(tmp_path, store.Progress(0, io.StringIO()))
+    assert kept.point("one", {"n": 1}, lambda: 5) == 5
+    (path,) = (tmp_path / "points").iterdir()
+    path.write_bytes(content.encode("latin-1"))
+    assert kept.point("one", {"n": 1}, lambda: 6) == 6
+
+
+def test_the_version_of_the_simulator_is_its_program_s(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sim.paths, "SIMULATOR", tmp_path / "sim")
+    sim.sim_version.cache_clear()
+    try:
+        with pytest.raises(LabError, match="no simulator; build it with `make sim`"):
+            sim.sim_version()
+        (tmp_path / "sim").write_bytes(b"one")
+        first = sim.sim_version()
+        sim.sim_version.cache_clear()
+        (tmp_path / "sim").write_bytes(b"two")
+        assert first.startswith("simulator ") and sim.sim_version() != first
+    finally:
+        sim.sim_version.cache_clear()
+
+
+def test_a_machine_s_trace_is_made_again_if_the_machine_changes(tmp_path: Path) -> None:
+    machine = traces.HOEFLER[0]
+    first = traces.trace_file(machine, tmp_path, detours=100)
+    other = traces.trace_file(replace(machine, noise_ratio=0.01), tmp_path, detours=100)
+    assert first != other and first.read_bytes() != other.read_bytes()
+    assert traces.trace_file(machine, tmp_path, detours=100) == first
+
+
+def test_numbers_in_a_picture_are_those_of_its_table(tmp_path: Path) -> None:
+    """Although only the beginning of a trace is drawn."""
+    with figures_seen() as seen:
+        assert reproduce(tmp_path, "beckman-table4") == 0
+    words = words_of(seen[0])
+    found = json.loads((tmp_path / "beckman-table4-quick/result.json").read_text())
+    values = {row["what"]: row["ours"]["synthetic"] for row in found["rows"]}
+    for machine in traces.BECKMAN[1:]:
+        share = f", {values[f'{machine.name}: noise ratio, %']:.3g} % of the time"
+        assert machine.name in words and any(said.endswith(share) for said in words), (share, words)
+
+
+def test_beckman_s_six_panels_have_one_scale(tmp_path: Path) -> None:
+    with figures_seen() as seen:
+        assert reproduce(tmp_path, "beckman-fig6", "--simulations", "1") == 0
+    panels = shown(seen[0])
+    assert [axes.get_title("left") for axes in panels] == [
+        f"{operation}, {how}"
+        for operation in beckman.OPERATIONS
+        for how in ("synchronized", "unsynchronized")
+    ]
+    assert len({(*axes.get_xlim(), *axes.get_ylim()) for axes in panels}) == 1
+    low, high = panels[0].get_ylim()
+    for axes in panels:
+        assert len(axes.get_lines()) == 6
+        assert all(low <= y <= high for line in axes.get_lines() for y in line.get_ydata())
+
+
+def test_synchronized_noise_is_simulated_through_whole_periods() -> None:
+    """The slowdown of a loop as long as whole periods is 1 + detours / time, however many processes."""
+    for operation, ranks in (("barrier", 64), ("allreduce", 64), ("allreduce", 1024)):
+        for ms in beckman.INTERVALS_MS:
+            noise = simulator.Disturbance("physical", ms * 1e6, 2e5, coscheduled=True)
+            run = beckman.run_of(operation, ranks, noise, beckman.loop_together(operation, ranks, ms))
+            if run.messages > 3_000_000:
+                continue
+            answer = json.loads(simulator.sim([*run.words(), "--json", "-"]))
+            slowdown = answer["max_ns"] / answer["quiet_max_ns"]
+            assert slowdown == pytest.approx(1 / (1 - 0.2 / ms), rel=0.07), (operation, ranks, ms)
+
+
+class FakeNode:
+    """A node in lockstep that has ended: its output and its error output."""
+
+    def __init__(self, folder: Path, out: str, err: str) -> None:
+        self.name, self.folder = "node1", folder
+        for name, text in (("out", out), ("err", err), ("klog", "")):
+            (folder / name).write_text(text)
+
+    def file(self, name: str) -> Path:
+        return self.folder / name
+
+    def ending(self) -> Any:
+        return SimpleNamespace(outcome="exit", status=0, reason="")
+
+
+def beaten(folder: Path, monkeypatch: pytest.MonkeyPatch, taken: int, err: str) -> beats.Beaten:
+    """What is measured on a node that took `taken` beats and loses 30 operations to each."""
+    quanta = beats.AHEAD + 100
+    lost = {beats.AHEAD + 5 + 10 * i for i in range(taken)}
+    lines = "".join(f"{i * 10**6} {15_595 if i in lost else 15_625}\n" for i in range(quanta))
+    node = FakeNode(folder, f"# quantum_ns 1000000\n{lines}", err)
+    done = SimpleNamespace(nodes=[node], ending=FakeNode.ending)
+    log = SimpleNamespace(
+        kinds=[SimpleNamespace(name="beat"), SimpleNamespace(name="map")], kind=[0] * taken + [1]
+    )
+    monkeypatch.setattr(beats, "cluster", lambda words, at: nullcontext((done, None)))
+    monkeypatch.setattr(beats.klog, "read", lambda path: log)
+    for name in ("conductor", "runner"):
+        fake = SimpleNamespace(
+            load=lambda: SimpleNamespace(qemu_binary=lambda which: folder / "out", RunnerError=OSError),
+            program_found=lambda path: folder / "out",
+        )
+        monkeypatch.setattr(beats, name, fake if name == "runner" else lambda: folder / "out")
+    monkeypatch.setattr(beats, "KERNEL", folder / "out")
+    kept = store.Store(folder, store.Progress(0, io.StringIO()))
+    return beats.measure_beats(outcome.Settings(kept, folder), 100, 100)
+
+
+def test_what_beats_take_is_counted_from_before_the_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = beaten(tmp_path, monkeypatch, 10, "kernel_entries: 10\n")
+    assert (found.beats, found.entries, found.summary.samples) == (10, 10, 100)
+    assert found.summary.disturbed_quanta == 10 and (found.summary.losses.max(), found.data.counts.min()) == (
+        30,
+        15_595,
+    )
+
+
+@pytest.mark.parametrize(("taken", "err"), [(0, "kernel_entries: 0\n"), (3, ""), (3, "kernel_entries: x\n")])
+def test_a_node_that_takes_no_beat_is_an_error(
+    taken: int, err: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(LabError, match="took no beat, or did not count entries"):
+        beaten(tmp_path, monkeypatch, taken, err)
+
+
+def test_a_conductor_that_is_not_built_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    beats.runner.load()
+    monkeypatch.setattr(importlib.import_module("lockstep.beats"), "LIBRARY", tmp_path / "none.so")
+    with pytest.raises(LabError, match="none.so: no such library; build it with `make lockstep-parts`"):
+        beats.conductor()
+
+
+def test_tables_write_micro_as_pictures_do() -> None:
+    rows = [outcome.Row("50 us each 1 ms: of us and bus, us", None, {"x": 1.0})]
+    shown_text = outcome.Outcome("T, 1 us", rows, ["16us is no word, 3 us is"]).as_text()
+    assert "50 µs each 1 ms: of µs and bus, µs" in shown_text and "16us is no word, 3 µs is" in shown_text
+    assert "T, 1 µs\n" in shown_text
 
 
 def test_unknown_experiments_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

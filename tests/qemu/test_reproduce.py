@@ -6,11 +6,16 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import ROOT
+
+sys.path.insert(0, str(ROOT / "tests" / "host"))
+
+from pictures_checked import figures_seen, words_of
 
 from lab.cli import dispatch
 from lab.cli import reproduce as command
@@ -21,12 +26,14 @@ pytestmark = pytest.mark.xdist_group("reproduce")
 
 MEASURED = [experiment for experiment in command.EXPERIMENTS if experiment.measured]
 Values = dict[str, dict[str, float]]
+#: All that can be read in the picture of an experiment that has run here.
+picture_s_words: dict[str, list[str]] = {}
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One store of points for all tests here."""
-    made("build/linux/version", "caches")
+    made("build/linux/version", "caches", "lockstep-parts")
     return tmp_path_factory.mktemp("reproduce")
 
 
@@ -35,7 +42,9 @@ def values(store: Path, name: str) -> Values:
     result = store / f"{name}-quick/result.json"
     if not result.is_file():
         words = ["reproduce", name, "--quick", "--out", str(store), "--thumbnails", str(store)]
-        assert dispatch.main(words) == 0
+        with figures_seen() as seen:
+            assert dispatch.main(words) == 0
+        picture_s_words[name] = words_of(seen[0])
     return {row["what"]: row["ours"] for row in json.loads(result.read_text())["rows"]}
 
 
@@ -46,6 +55,7 @@ def test_a_measured_experiment_leaves_table_values_and_picture(experiment: Any, 
     found = json.loads((kept / "result.json").read_text())
     assert found["title"] in (kept / "table.txt").read_text()
     assert found["title"] in (ROOT / "docs/lab/reproduce.md").read_text()
+    assert found["seed"] == 1 and any(version.startswith("machines ") for version in found["version"])
     for picture in (kept / "picture.png", store / f"reproduce-{experiment.name}.png"):
         assert picture.read_bytes().startswith(b"\x89PNG")
 
@@ -137,6 +147,32 @@ def test_ftq_loses_to_a_daemon_of_its_own_class_alone(store: Path) -> None:
     assert found["quanta disturbed, %"]["Tacet, daemon idle"] == 0
 
 
+def test_a_beat_disturbs_one_quantum_and_less_than_a_tick(store: Path) -> None:
+    """What the conductor sends is what FTQ loses: at each rate as many quanta as beats, each the same."""
+    found = values(store, "betti-fig3")
+    assert found["ticks or beats a second"] == pytest.approx(
+        {"Linux, 250 Hz": 250, "Tacet, 100 Hz": 100, "Tacet, 50 Hz": 50, "Tacet, 10 Hz": 10}, abs=3.4
+    )
+    lost = found["the same, of 31,300"]
+    beats = [lost[f"Tacet, {rate} Hz"] for rate in (100, 50, 10)]
+    assert 20 < max(beats) < 1.1 * min(beats) and max(beats) < lost["Linux, 250 Hz"]
+    for name, disturbed in found["quanta disturbed, %"].items():
+        assert disturbed == pytest.approx(found["ticks or beats a second"][name] / 10, abs=0.4)
+
+
+def test_numbers_in_a_picture_are_those_of_its_table(store: Path) -> None:
+    found = values(store, "hoefler-fig1")
+    words = picture_s_words["hoefler-fig1"]
+    for name in ("CHiC", "Altix", "ZeptoOS", "Jaguar"):
+        share = found[f"{name}: noise, %"]["synthetic"]
+        assert name in words and any(said.endswith(f", {share:.3g} % of the time") for said in words), words
+    linux = f"{found['detours a second']['Linux']:,.0f} detours a second, {found['noise, %']['Linux']:.3g} %"
+    assert any(said.startswith(linux) for said in words), words
+    found, words = values(store, "betti-fig3"), picture_s_words["betti-fig3"]
+    for name, share in found["noise, %"].items():
+        assert name in words and any(f"noise {share:.3g} %" in said for said in words), words
+
+
 def test_only_linux_has_detours(store: Path) -> None:
     for name in ("hoefler-fig1", "beckman-fig3"):
         found = values(store, name)
@@ -150,4 +186,4 @@ def test_only_linux_has_detours(store: Path) -> None:
 def test_a_measurement_is_a_point_that_is_used_again(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     values(store, "tsafrir-fig7")
     assert dispatch.main(["reproduce", "tsafrir-fig7", "--quick", "--out", str(store)]) == 0
-    assert "2 points, 2 of them from before" in capsys.readouterr().out
+    assert "2 points, 2 of them from earlier runs" in capsys.readouterr().out
