@@ -7,13 +7,13 @@
 // noise.
 //
 // A message takes at least o + L from the start of its send to its arrival. So ranks are independent within a
-// window of that length. Each thread takes its part of the ranks through the window, rank by rank, which
-// keeps a rank's data in the cache. Messages to other threads' ranks are handed over between windows. The
-// order of a rank's events (event.hpp) depends only on their own history, so the results depend neither on
-// windows nor on threads.
+// window of that length. Each thread takes its part of the ranks through the window (windows.hpp), rank by
+// rank, which keeps a rank's data in the cache. A tree (time_tree.hpp) finds the ranks that have events.
+// Messages to other threads' ranks are handed over between windows. The order of a rank's events (event.hpp)
+// depends only on their own history, so the results depend neither on windows nor on threads.
 //
 // A rendezvous lets the sender continue at the moment its message is received, so no window is short enough.
-// Such simulations run in one thread, from one heap for all ranks.
+// Such simulations run in one thread, which processes the events of all ranks in one order.
 //
 // A Program offers:
 //     ranks(), cpus(), nics(), operations()
@@ -47,6 +47,7 @@
 #include "noise.hpp"
 #include "pages.hpp"
 #include "parameters.hpp"
+#include "time_tree.hpp"
 #include "timeline.hpp"
 #include "waiters.hpp"
 #include "windows.hpp"
@@ -89,7 +90,7 @@ public:
            Timeline *record)
         : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
           stride(what.cpus() + 2 * what.nics()), alike(stride == 3 && given.handling == Handling::arrival),
-          states(ranks), clocks(std::size_t{ranks} * stride), next_times(ranks)
+          states(ranks), clocks(std::size_t{ranks} * stride)
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
         // The published cost of messages of no bytes can be negative. Then a cause may come after its effect.
@@ -103,12 +104,15 @@ public:
 
     Result run()
     {
-        domains_each(domains, [this](Part &domain) { begin(domain); });
+        Team team(domains.size());
+
+        domains_each(team, domains, [this](Part &domain) { begin(domain); });
         if (sequential)
             run_sequential(*domains[0]);
         else
             windows = windows_run(
-                domains, window, stop, [this](Part &domain, Time end) { process_window(domain, end); },
+                team, domains, stop, window, [](const Part &domain) { return domain.next_times.earliest(); },
+                [this](Part &domain, Time end) { process_window(domain, end); },
                 [this](Part &domain) { fetch_mail(domain); });
         return collect();
     }
@@ -126,6 +130,11 @@ public:
     }
 
 private:
+    static bool happens_after(const Event &a, const Event &b)
+    {
+        return happens_before(b, a);
+    }
+
     // The state of a rank. Its next events are in `here`, unordered; if that is full, further ones are in a
     // heap.
     struct RankState {
@@ -141,14 +150,17 @@ private:
     // The data that only one thread touches.
     struct Part : Domain {
         EventPool pool;
-        HeapRoot heap = ANY; // of all ranks, when sequential
+        TimeTree next_times;
+        // When sequential: the events up to the present time, in the order of a heap.
+        std::vector<Event> present;
+        Time now = -1;
         std::vector<Unexpected> unexpected;
         std::uint32_t unexpected_free = ANY;
         std::vector<Unexpected> taken;          // by the receive being posted
         std::vector<std::vector<Event>> outbox; // per domain
         std::array<Event, 32> on_the_way;       // messages to ranks of this domain, a ring
         std::uint64_t sent = 0;                 // in this window
-        std::uint64_t events = 0, messages = 0, operations = 0;
+        std::uint64_t messages = 0, operations = 0;
         std::deque<Waiters> waiters;
         // For the published order: operations that the event made ready, and the number of events made.
         std::vector<Event> ready;
@@ -174,11 +186,11 @@ private:
 
     void begin(Part &domain)
     {
+        domain.next_times.reset(domain.first, domain.last);
         for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
             states.make(rank).cursor = noise.begin(rank);
             for (std::size_t clock = 0; clock < stride; clock++)
                 clocks.make(rank * stride + clock) = 0;
-            next_times.make(rank) = NEVER;
             program.begin(rank, [&](std::uint32_t operation) {
                 push_ready(domain, {0, {}, rank, operation, ANY, 0});
             });
@@ -186,13 +198,38 @@ private:
         }
     }
 
+    // Processes the events of all ranks in one order: collects those of the next time from their ranks.
     void run_sequential(Part &domain)
     {
-        while (domain.heap != ANY) {
-            Event event = domain.pool.pop(domain.heap);
-            handle(domain, event);
-            push_in_published_order(domain);
+        while ((domain.now = domain.next_times.earliest()) != NEVER) {
+            domain.next_times.each_due(
+                domain.now + 1, [this](std::uint32_t rank) { prefetch(rank); },
+                [&](std::uint32_t rank) { return collect(domain, rank); });
+            while (!domain.present.empty()) {
+                std::pop_heap(domain.present.begin(), domain.present.end(), happens_after);
+                Event event = domain.present.back();
+                domain.present.pop_back();
+                handle(domain, event);
+                push_in_published_order(domain);
+            }
         }
+    }
+
+    // Moves a rank's events of the present time to those that are processed next. Returns the time of its next
+    // event.
+    Time collect(Part &domain, std::uint32_t rank)
+    {
+        Event event;
+
+        while (take_first(domain, states[rank], domain.now + 1, event))
+            push_present(domain, event);
+        return event.time;
+    }
+
+    void push_present(Part &domain, const Event &event)
+    {
+        domain.present.push_back(event);
+        std::push_heap(domain.present.begin(), domain.present.end(), happens_after);
     }
 
     // Adds an operation that has become ready.
@@ -235,53 +272,52 @@ private:
         deliver_all(domain);
     }
 
-    void process_window(Part &domain, Time end)
+    void prefetch(std::uint32_t rank) const
     {
-        for (std::size_t group = 0; group < domain.group_times.size(); group++) {
-            if (domain.group_times[group] >= end)
-                continue;
-            const auto first = static_cast<std::uint32_t>(domain.first + group * Domain::GROUP);
-            const std::uint32_t last = std::min(first + Domain::GROUP, domain.last);
-            for (std::uint32_t rank = first; rank < last; rank++) {
-                if (next_times[rank] >= end)
-                    continue;
-                __builtin_prefetch(&states[std::min(rank + 6, last - 1)], 1);
-                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 64,
-                                   1);
-                __builtin_prefetch(
-                    reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 128, 1);
-                process_rank(domain, rank, end);
-            }
-            // Messages of this window may have come to ranks of the group while it was being processed.
-            Time next = NEVER;
-            for (std::uint32_t rank = first; rank < last; rank++)
-                next = std::min(next, next_times[rank]);
-            domain.group_times[group] = next;
-        }
+        const char *const state = reinterpret_cast<const char *>(&states[rank]);
+
+        for (std::size_t line = 0; line < sizeof(RankState); line += 64)
+            __builtin_prefetch(state + line, 1);
     }
 
-    void process_rank(Part &domain, std::uint32_t rank, Time end)
+    void process_window(Part &domain, Time end)
     {
-        RankState &state = states[rank];
+        domain.next_times.each_due(
+            end, [this](std::uint32_t rank) { prefetch(rank); },
+            [&](std::uint32_t rank) {
+                Event event;
 
-        for (;;) {
-            const Event *first = state.heap == ANY ? nullptr : &domain.pool.top(state.heap);
-            for (std::uint32_t i = 0; i < state.count; i++)
-                if (!first || happens_before(state.here[i], *first))
-                    first = &state.here[i];
-            if (!first || first->time >= end) {
-                next_times[rank] = first ? first->time : NEVER;
-                return;
-            }
-            Event event;
-            if (first >= state.here.data() && first < state.here.data() + state.here.size()) {
-                event = *first;
-                state.here[static_cast<std::size_t>(first - state.here.data())] = state.here[--state.count];
-            } else {
+                while (take_first(domain, states[rank], end, event))
+                    handle(domain, event);
+                return event.time;
+            });
+    }
+
+    // Takes a rank's first event out if it is before `end`; else returns false, and its time (or NEVER) in
+    // `event`.
+    bool take_first(Part &domain, RankState &state, Time end, Event &event)
+    {
+        Event *const here = state.here.data();
+        Event *first = here;
+
+        if (state.count > 1 && happens_before(here[1], here[0]))
+            first = here + 1;
+        if (state.heap != ANY) {
+            const Event &top = domain.pool.top(state.heap);
+            if (state.count == 0 || happens_before(top, *first)) {
+                event.time = top.time;
+                if (top.time >= end)
+                    return false;
                 event = domain.pool.pop(state.heap);
+                return true;
             }
-            handle(domain, event);
         }
+        event.time = state.count ? first->time : NEVER;
+        if (event.time >= end)
+            return false;
+        event = *first;
+        *first = here[--state.count];
+        return true;
     }
 
     void push(Part &domain, const Event &event)
@@ -289,11 +325,11 @@ private:
         if (parameters.order == Order::published) {
             Event numbered = event;
             numbered.history = {domain.made++, 0, 0};
-            domain.pool.push(domain.heap, numbered);
+            deliver(domain, numbered);
             return;
         }
         if (sequential) {
-            domain.pool.push(domain.heap, event);
+            deliver(domain, event);
             return;
         }
         if (!domain.has(event.rank)) {
@@ -304,10 +340,8 @@ private:
         }
         if (event.is_message()) {
             // It arrives after this window, so there is time to fetch the rank's data into the cache.
-            __builtin_prefetch(&states[event.rank], 1);
-            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 64, 1);
-            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 128, 1);
-            __builtin_prefetch(&next_times[event.rank], 1);
+            prefetch(event.rank);
+            domain.next_times.prefetch(event.rank);
             Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
             const Event older = slot;
             slot = event;
@@ -333,15 +367,15 @@ private:
     {
         RankState &state = states[event.rank];
 
+        if (event.time <= domain.now) {
+            push_present(domain, event);
+            return;
+        }
         if (state.count < state.here.size())
             state.here[state.count++] = event;
         else
             domain.pool.push(state.heap, event);
-        Time &next = next_times[event.rank];
-        if (event.time < next) {
-            next = event.time;
-            domain.event_at(event.rank, event.time);
-        }
+        domain.next_times.add(event.rank, event.time);
     }
 
     // ---- Events ----
@@ -399,10 +433,7 @@ private:
     void put_at(Part &domain, Event &event, Time time)
     {
         event.time = time;
-        if (sequential)
-            domain.pool.push(domain.heap, event);
-        else
-            deliver(domain, event);
+        deliver(domain, event);
     }
 
     void calc(Part &domain, Event &event, const OperationView &view)
@@ -648,7 +679,6 @@ private:
     std::vector<std::unique_ptr<Part>> domains;
     LargeRoom<RankState> states;
     LargeRoom<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
-    LargeRoom<Time> next_times;
 };
 
 } // namespace sim
