@@ -90,7 +90,7 @@ public:
            Timeline *record)
         : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
           stride(what.cpus() + 2 * what.nics()), alike(stride == 3 && given.handling == Handling::arrival),
-          states(ranks), clocks(std::size_t{ranks} * stride)
+          large(ranks > 4096), states(ranks), clocks(std::size_t{ranks} * stride)
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
         // The published cost of messages of no bytes can be negative. Then a cause may come after its effect.
@@ -143,7 +143,8 @@ private:
         HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
         std::uint32_t waiters = ANY; // in Part::waiters, once many events have waited at this rank
-        std::uint32_t count = 0;
+        std::uint16_t count = 0;
+        std::uint16_t lines = 0; // a bit for each resource for which a line waits
         std::array<Event, 2> here;
     };
 
@@ -203,7 +204,7 @@ private:
     {
         while ((domain.now = domain.next_times.earliest()) != NEVER) {
             domain.next_times.each_due(
-                domain.now + 1, [this](std::uint32_t rank) { prefetch(rank); },
+                domain.now + 1, [this](std::uint32_t rank) { prefetch(rank); }, large,
                 [&](std::uint32_t rank) { return collect(domain, rank); });
             while (!domain.present.empty()) {
                 std::pop_heap(domain.present.begin(), domain.present.end(), happens_after);
@@ -283,7 +284,7 @@ private:
     void process_window(Part &domain, Time end)
     {
         domain.next_times.each_due(
-            end, [this](std::uint32_t rank) { prefetch(rank); },
+            end, [this](std::uint32_t rank) { prefetch(rank); }, large,
             [&](std::uint32_t rank) {
                 Event event;
 
@@ -338,7 +339,7 @@ private:
                     domain.outbox[other->number].push_back(event);
             return;
         }
-        if (event.is_message()) {
+        if (event.is_message() && large) {
             // It arrives after this window, so there is time to fetch the rank's data into the cache.
             prefetch(event.rank);
             domain.next_times.prefetch(event.rank);
@@ -414,6 +415,7 @@ private:
                 state.waiters = static_cast<std::uint32_t>(domain.waiters.size());
                 domain.waiters.emplace_back();
             }
+            state.lines |= bit_of(resource);
             if (domain.waiters[state.waiters].keep(domain.pool, resource, event))
                 return;
         }
@@ -423,11 +425,21 @@ private:
     // Notes that an event begins. If others have waited for the same resource, the next may try.
     void begun(Part &domain, const Event &event, Resource resource, Time free)
     {
-        const std::uint32_t waiters = states[event.rank].waiters;
+        RankState &state = states[event.rank];
         Event next;
 
-        if (waiters != ANY && domain.waiters[waiters].leave(domain.pool, resource, event, next))
+        if ((state.lines & bit_of(resource)) == 0)
+            return;
+        Waiters &waiters = domain.waiters[state.waiters];
+        if (waiters.leave(domain.pool, resource, event, next))
             put_at(domain, next, free);
+        else if (waiters.empty(resource))
+            state.lines &= static_cast<std::uint16_t>(~bit_of(resource));
+    }
+
+    static std::uint16_t bit_of(Resource resource)
+    {
+        return static_cast<std::uint16_t>(1u << static_cast<unsigned>(resource));
     }
 
     void put_at(Part &domain, Event &event, Time time)
@@ -672,6 +684,7 @@ private:
     // True if each rank has one processor and one interface, and takes messages whether or not their receive
     // is posted. Then all events that wait for the same resource look at the same clocks.
     const bool alike;
+    const bool large; // the ranks' states do not fit into a processor's cache
     bool sequential = false;
     Time window = 0;
     std::uint64_t windows = 0;

@@ -104,8 +104,7 @@ private:
                             " bytes; the file is truncated or damaged");
         total += end - start;
         if (total > size)
-            fail(entry,
-                 "the parts of ranks 0 to " + std::to_string(rank) + " overlap; the file is damaged");
+            fail(entry, "the parts of ranks 0 to " + std::to_string(rank) + " overlap; the file is damaged");
     }
 
     void read_rank(std::uint32_t rank)
@@ -130,13 +129,21 @@ private:
         nodes_at = roots_at + roots * std::uint64_t{4};
         successors_at = nodes_at + nodes * NODE_BYTES;
 
-        operations.clear();
-        edges.clear();
-        waits.assign(nodes, {0, 0});
+        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS)
+            chunks.push_back(std::make_unique<Chunk>());
+        Chunk &chunk = *chunks.back();
+        places.push_back({&chunk, static_cast<std::uint32_t>(chunk.operations.size()), nodes});
+        builder.begin(chunk);
         for (std::uint32_t i = 0; i < nodes; i++)
             read_node(i);
+        successors = 0;
+        waits.assign(nodes, {0, 0});
+        for (std::uint32_t i = 0; i < nodes; i++) {
+            read_successors(i, nodes_at + i * NODE_BYTES + 23, false);
+            read_successors(i, nodes_at + i * NODE_BYTES + 31, true);
+        }
         check_counts(roots_at);
-        store(rank);
+        check_cycle(rank);
     }
 
     // Tells been_read() the parts that have been read; ranks are usually stored in order.
@@ -167,10 +174,11 @@ private:
         kind.cpu = number<std::uint8_t>(at + 21, "a node");
         kind.nic = number<std::uint8_t>(at + 22, "a node");
         if (kind.type == OpType::calc) {
-            peer = tag = kind.nic = 0;
+            tag = kind.nic = 0;
             if (kind.size > static_cast<std::uint64_t>(STEP_LIMIT_NS))
                 fail(at + 9, "a computation of " + std::to_string(kind.size) + " ns; expected up to " +
                                  std::to_string(STEP_LIMIT_NS));
+            peer = calc_split(kind);
         } else {
             const bool any_peer = kind.type == OpType::recv && peer == ANY;
             if (!any_peer && peer >= ranks)
@@ -184,9 +192,7 @@ private:
         kind.tag = tag;
         cpus = std::max(cpus, kind.cpu + 1u);
         nics = std::max(nics, kind.nic + 1u);
-        operations.push_back({kind_number(kind), peer});
-        read_successors(index, at + 23, false);
-        read_successors(index, at + 31, true);
+        builder.add({kind_number(kind), peer});
     }
 
     std::uint32_t kind_number(const Kind &kind)
@@ -210,7 +216,8 @@ private:
                          " are beyond the rank's " + std::to_string((part_end - successors_at) / 4));
         // Each node has its own list: so nodes that share a list cannot make the schedule larger in memory
         // than its file.
-        if (edges.size() + count > (part_end - successors_at) / 4)
+        successors += count;
+        if (successors > (part_end - successors_at) / 4)
             fail(at, "the nodes have more successors than the rank has room for; each needs its own list");
         for (std::uint32_t i = 0; i < count; i++) {
             const std::uint64_t successor_at = successors_at + (std::uint64_t{place} + i) * 4;
@@ -219,7 +226,7 @@ private:
                 fail(successor_at, "successor " + std::to_string(after) + " of " + std::to_string(nodes) +
                                        " nodes; expected a smaller one");
             (started ? waits[after].starts : waits[after].ends)++;
-            edges.push_back({index, after, started});
+            builder.require(index, after, started);
         }
     }
 
@@ -243,18 +250,13 @@ private:
         }
     }
 
-    void store(std::uint32_t rank)
+    void check_cycle(std::uint32_t rank)
     {
-        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS)
-            chunks.push_back(std::make_unique<Chunk>());
-        Chunk &chunk = *chunks.back();
-        const auto first = static_cast<std::uint32_t>(chunk.operations.size());
-        const std::uint32_t guilty = packer.pack(chunk, operations, edges);
+        const std::uint32_t guilty = builder.end();
         if (guilty != ANY)
             fail(nodes_at + guilty * NODE_BYTES, "node " + std::to_string(guilty) + " of rank " +
                                                      std::to_string(rank) +
                                                      " waits for itself; remove the cycle");
-        places.push_back({&chunk, first, nodes});
     }
 
     struct CachedKind {
@@ -280,10 +282,9 @@ private:
     // The rank being read.
     std::uint64_t part_begin = 0, part_end = 0, nodes_at = 0, successors_at = 0;
     std::uint32_t nodes = 0, roots = 0;
-    std::vector<Operation> operations;
-    std::vector<Edge> edges;
+    std::uint64_t successors = 0; // so far
     std::vector<Waits> waits;
-    RankPacker packer;
+    RankBuilder builder;
 };
 
 } // namespace

@@ -47,7 +47,8 @@ public:
     {
         const Operation &operation = at(rank, index);
         const KindCost &kind = kinds[operation.kind];
-        return {kind.kind.type, kind.kind.cpu, kind.kind.nic, operation.peer, operation.kind, kind.work};
+        return {kind.kind.type, kind.kind.cpu,  kind.kind.nic,
+                operation.peer, operation.kind, kind.work + operation.peer * PS_PER_NS}; // only a calc has it
     }
 
     const ByteCost &cost(std::uint32_t kind) const
@@ -88,10 +89,11 @@ public:
         const RankPlace &place = schedule.places[rank];
         const std::uint8_t state = place.chunk->progress[place.first + index];
 
-        each_successor(place, index, [&](std::uint32_t next, bool start) {
-            if (start && no_longer_waits(place, next))
-                release(next, nullptr);
-        });
+        if (place.chunk->successors[place.first + index] == SUCCESSORS_OTHER)
+            each_successor(*place.chunk, place.first, index, [&](std::uint32_t next, bool start) {
+                if (start && no_longer_waits(place, next))
+                    release(next, nullptr);
+            });
         // Operations that are ready from the beginning are released one by one, each when the last has begun.
         if (one_at_a_time && state == 0) {
             static const History beginning;
@@ -109,8 +111,8 @@ public:
     {
         const RankPlace &place = schedule.places[rank];
 
-        progress_of(rank, index) = PROGRESS_FINISHED;
-        each_successor(place, index, [&](std::uint32_t next, bool start) {
+        place.chunk->progress[place.first + index] = PROGRESS_FINISHED;
+        each_successor(*place.chunk, place.first, index, [&](std::uint32_t next, bool start) {
             Time ready = time;
             if (start)
                 return;
@@ -179,26 +181,6 @@ private:
     {
         const RankPlace &place = schedule.places[rank];
         return place.chunk->progress[place.first + index];
-    }
-
-    template <typename Visit>
-    void each_successor(const RankPlace &place, std::uint32_t index, const Visit &visit) const
-    {
-        const Chunk &chunk = *place.chunk;
-        const std::uint16_t successors = chunk.successors[place.first + index];
-
-        if (successors != SUCCESSORS_OTHER) {
-            const std::uint32_t first = index + (successors >> SUCCESSOR_COUNT_BITS);
-            const std::uint32_t number = successors % SUCCESSOR_COUNT_LIMIT;
-            for (std::uint32_t i = 0; i < number; i++)
-                visit(first + i, false);
-            return;
-        }
-        const auto found = std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(),
-                                            place.first + index);
-        const auto list = static_cast<std::size_t>(found - chunk.other_operations.begin());
-        for (std::uint32_t i = list ? chunk.other_ends[list - 1] : 0; i < chunk.other_ends[list]; i++)
-            visit(chunk.others[i] / 2, chunk.others[i] % 2 != 0);
     }
 
     // Notes that something for which `index` waited has happened; returns whether it was the last.

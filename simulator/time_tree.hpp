@@ -12,9 +12,10 @@
 #include "pages.hpp"
 #include "time.hpp"
 
-#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
+#include <vector>
 
 namespace sim {
 
@@ -41,8 +42,7 @@ public:
     // Returns the earliest time of all; NEVER if there are no events.
     Time earliest() const
     {
-        const Node &root = levels.back()[0];
-        return *std::min_element(root.begin(), root.end());
+        return earliest_of(levels.back()[0]);
     }
 
     void prefetch(std::uint32_t rank) const
@@ -65,12 +65,12 @@ public:
     }
 
     // Calls process(rank) for each rank that has an event before `end`. It returns the time of the rank's next
-    // event, from `end` on. Meanwhile only events from `end` on may be added. Calls soon(rank) for ranks that
-    // come a little later, so that their data can be fetched.
+    // event, from `end` on. Meanwhile only events from `end` on may be added. If `look_ahead`, calls soon(rank)
+    // for ranks that come a little later, so that their data can be fetched.
     template <typename Soon, typename Process>
-    void each_due(Time end, const Soon &soon, const Process &process)
+    void each_due(Time end, const Soon &soon, bool look_ahead, const Process &process)
     {
-        visit(levels.size() - 1, 0, end, soon, process);
+        visit(levels.size() - 1, 0, end, soon, look_ahead, process);
     }
 
 private:
@@ -85,27 +85,47 @@ private:
         return levels[level][place / FAN][place % FAN];
     }
 
+    // Returns the earliest of a node's times.
+    static Time earliest_of(const Node &node)
+    {
+        const auto least = [](Time a, Time b) { return a < b ? a : b; };
+
+        return least(least(least(node[0], node[1]), least(node[2], node[3])),
+                     least(least(node[4], node[5]), least(node[6], node[7])));
+    }
+
+    // Returns a bit for each of a node's times that is before `end`.
+    static std::uint32_t due_in(const Node &node, Time end)
+    {
+        std::uint32_t due = 0;
+
+        for (std::size_t i = 0; i < FAN; i++)
+            due |= std::uint32_t{node[i] < end} << i;
+        return due;
+    }
+
     // Processes what is due below a node. Returns the node's earliest time.
     template <typename Soon, typename Process>
-    Time visit(std::size_t level, std::size_t number, Time end, const Soon &soon, const Process &process)
+    Time visit(std::size_t level, std::size_t number, Time end, const Soon &soon, bool look_ahead,
+               const Process &process)
     {
         Node &node = levels[level][number];
+        const std::size_t place = number * FAN;
 
-        if (level > 0) {
-            for (std::size_t i = 0; i < FAN; i++)
-                if (node[i] < end)
-                    node[i] = visit(level - 1, number * FAN + i, end, soon, process);
-        } else {
-            const Node &ahead = levels[0][number + 1];
-            const auto rank = static_cast<std::uint32_t>(base + number * FAN);
-            for (std::uint32_t i = 0; i < FAN; i++) {
-                if (ahead[i] < end)
-                    soon(rank + static_cast<std::uint32_t>(FAN) + i);
-                if (node[i] < end)
-                    node[i] = process(rank + i);
-            }
+        if (level == 0 && look_ahead)
+            for (std::uint32_t due = due_in(levels[0][number + 1], end); due; due &= due - 1)
+                soon(rank_at(place + FAN + static_cast<unsigned>(std::countr_zero(due))));
+        for (std::uint32_t due = due_in(node, end); due; due &= due - 1) {
+            const auto i = static_cast<unsigned>(std::countr_zero(due));
+            node[i] = level > 0 ? visit(level - 1, place + i, end, soon, look_ahead, process)
+                                : process(rank_at(place + i));
         }
-        return *std::min_element(node.begin(), node.end());
+        return earliest_of(node);
+    }
+
+    std::uint32_t rank_at(std::size_t place) const
+    {
+        return base + static_cast<std::uint32_t>(place);
     }
 
     std::uint32_t base = 0;

@@ -53,6 +53,12 @@ public:
         return line.has_head;
     }
 
+    // Returns whether no event waits for a resource.
+    bool empty(Resource resource) const
+    {
+        return !lines[static_cast<std::size_t>(resource)].has_head;
+    }
+
 private:
     struct Line {
         Event head;
