@@ -410,8 +410,6 @@ ParsedBlock GoalBlockParser::parse(const char *first, const char *last)
     ParsedBlock block;
 
     growing.operations.clear();
-    growing.progress.clear();
-    growing.successors.clear();
     growing.other_operations.clear();
     growing.other_ends.clear();
     growing.others.clear();

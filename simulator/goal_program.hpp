@@ -68,15 +68,20 @@ public:
 
         receives.first_open = place.count;
         for (std::uint32_t i = 0; i < place.count; i++) {
-            std::uint8_t &state = place.chunk->progress[place.first + i];
-            if (!posts_first || state != 0 || kinds[at(rank, i).kind].kind.type != OpType::recv)
+            Operation &operation = at(rank, i);
+            if (operation.progress != 0)
                 continue;
-            state = PROGRESS_POSTED;
+            if (!posts_first || kinds[operation.kind].kind.type != OpType::recv) {
+                receives.unreleased++;
+                continue;
+            }
+            operation.progress = PROGRESS_POSTED;
             receives.open++;
             receives.first_open = std::min(receives.first_open, i);
         }
-        for (std::uint32_t i = 0; i < place.count; i++) {
-            if (place.chunk->progress[place.first + i] == 0) {
+        for (std::uint32_t i = 0; receives.unreleased > 0; i++) {
+            if (at(rank, i).progress == 0) {
+                receives.unreleased--;
                 release(i);
                 if (one_at_a_time)
                     break;
@@ -86,39 +91,35 @@ public:
 
     template <typename Release> void started(std::uint32_t rank, std::uint32_t index, const Release &release)
     {
-        const RankPlace &place = schedule.places[rank];
-        const std::uint8_t state = place.chunk->progress[place.first + index];
+        const Operation &operation = at(rank, index);
 
-        if (place.chunk->successors[place.first + index] == SUCCESSORS_OTHER)
-            each_successor(*place.chunk, place.first, index, [&](std::uint32_t next, bool start) {
-                if (start && no_longer_waits(place, next))
+        if (operation.successors == SUCCESSORS_OTHER)
+            each_successor_of(rank, index, [&](std::uint32_t next, bool start) {
+                if (start && no_longer_waits(rank, next))
                     release(next, nullptr);
             });
         // Operations that are ready from the beginning are released one by one, each when the last has begun.
-        if (one_at_a_time && state == 0) {
+        if (operation.progress == 0 && posted[rank].unreleased > 0 && one_at_a_time) {
             static const History beginning;
-            for (std::uint32_t next = index + 1; next < place.count; next++) {
-                if (place.chunk->progress[place.first + next] == 0) {
-                    release(next, &beginning);
-                    break;
-                }
-            }
+            std::uint32_t next = index + 1;
+            while (at(rank, next).progress != 0)
+                next++;
+            posted[rank].unreleased--;
+            release(next, &beginning);
         }
     }
 
     template <typename Release>
     void done(std::uint32_t rank, std::uint32_t index, Time time, const History &, const Release &release)
     {
-        const RankPlace &place = schedule.places[rank];
-
-        place.chunk->progress[place.first + index] = PROGRESS_FINISHED;
-        each_successor(*place.chunk, place.first, index, [&](std::uint32_t next, bool start) {
+        at(rank, index).progress = PROGRESS_FINISHED;
+        each_successor_of(rank, index, [&](std::uint32_t next, bool start) {
             Time ready = time;
             if (start)
                 return;
             if (!latest.empty())
                 ready = latest[latest_at(rank, next)] = std::max(latest[latest_at(rank, next)], time);
-            if (no_longer_waits(place, next))
+            if (no_longer_waits(rank, next))
                 release(next, ready);
         });
     }
@@ -140,7 +141,7 @@ public:
 
     void post(std::uint32_t rank, std::uint32_t index)
     {
-        progress_of(rank, index) = PROGRESS_WAITING;
+        at(rank, index).progress = PROGRESS_WAITING;
         posted[rank].later.push_back(index);
     }
 
@@ -150,7 +151,7 @@ public:
 
     void waiting(std::uint32_t rank, std::uint32_t index)
     {
-        progress_of(rank, index) = PROGRESS_WAITING;
+        at(rank, index).progress = PROGRESS_WAITING;
     }
 
     // Returns up to `lines_max` lines on which operation waits for what, most useful first, for a run that is
@@ -168,28 +169,31 @@ private:
     struct Posted {
         std::uint32_t first_open = 0;     // the first open receive that was posted at the beginning, or less
         std::uint32_t open = 0;           // receives that were posted at the beginning
+        std::uint32_t unreleased = 0;     // other operations that are ready from the beginning
         std::vector<std::uint32_t> later; // posted later, in order
     };
 
-    const Operation &at(std::uint32_t rank, std::uint32_t index) const
+    Operation &at(std::uint32_t rank, std::uint32_t index) const
     {
-        const RankPlace &place = schedule.places[rank];
-        return place.chunk->operations[place.first + index];
+        return operations_of[rank][index];
     }
 
-    std::uint8_t &progress_of(std::uint32_t rank, std::uint32_t index) const
+    template <typename Visit>
+    void each_successor_of(std::uint32_t rank, std::uint32_t index, const Visit &visit) const
     {
         const RankPlace &place = schedule.places[rank];
-        return place.chunk->progress[place.first + index];
+
+        each_successor(*place.chunk, place.first, index, visit);
     }
 
     // Notes that something for which `index` waited has happened; returns whether it was the last.
-    bool no_longer_waits(const RankPlace &place, std::uint32_t index)
+    bool no_longer_waits(std::uint32_t rank, std::uint32_t index)
     {
-        std::uint8_t &state = place.chunk->progress[place.first + index];
+        std::uint8_t &state = at(rank, index).progress;
 
         if (state == PROGRESS_MANY) {
             // Safe: only this rank's thread changes this count, and the map's shape does not change.
+            const RankPlace &place = schedule.places[rank];
             std::uint32_t &count = place.chunk->many.find(place.first + index)->second;
             if (--count == 0)
                 state = PROGRESS_READY;
@@ -205,6 +209,7 @@ private:
     }
 
     Schedule &schedule;
+    std::vector<Operation *> operations_of; // each rank's
     std::vector<KindCost> kinds;
     std::vector<Posted> posted;
     std::vector<std::size_t> first_operation; // of each rank among all, if there are several processors

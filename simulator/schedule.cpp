@@ -50,13 +50,13 @@ void RankBuilder::count_many(std::uint32_t after)
     std::uint32_t &many = chunk->many[first + after];
 
     many = many ? many + 1 : PROGRESS_READY;
-    chunk->progress[first + after] = PROGRESS_MANY;
+    chunk->operations[first + after].progress = PROGRESS_MANY;
 }
 
 // Notes a successor that does not follow the others in their row; these are noted with it.
 void RankBuilder::require_other(std::uint32_t before, std::uint32_t after, bool started)
 {
-    std::uint16_t &successors = chunk->successors[first + before];
+    std::uint16_t &successors = chunk->operations[first + before].successors;
 
     if (successors != SUCCESSORS_OTHER)
         each_successor(*chunk, first, before, [&](std::uint32_t next, bool) {
@@ -95,7 +95,7 @@ std::uint32_t RankBuilder::operation_of_a_cycle()
     waits.resize(operations);
     order.clear();
     for (std::uint32_t i = 0; i < operations; i++) {
-        const std::uint8_t progress = chunk->progress[first + i];
+        const std::uint8_t progress = chunk->operations[first + i].progress;
         waits[i] = progress == PROGRESS_MANY ? chunk->many[first + i] : progress;
         if (progress == 0)
             order.push_back(i);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// schedule.hpp: a GOAL schedule in memory, about a dozen bytes per operation.
+// schedule.hpp: a GOAL schedule in memory, twelve bytes per operation.
 //
-// An operation takes eight bytes: its kind and its peer. A kind is everything except the peer; operations
-// that are alike share it, so a schedule of millions of operations usually has a handful of kinds. Each
-// operation also has a byte of progress, and two bytes for the usual successors, a few operations in a row.
+// An operation takes four bytes for its kind and four for its peer. A kind is everything except the peer;
+// operations that are alike share it, so a schedule of millions of operations usually has a handful of kinds.
+// Two bytes are for the usual successors, a few operations in a row, and one for the operation's progress.
 // Other successors are in an overflow list. Ranks are in chunks as their readers produced them, each chunk in
 // the order of its ranks.
 #pragma once
@@ -61,6 +61,8 @@ private:
 struct Operation {
     std::uint32_t kind;
     std::uint32_t peer; // the other rank; ANY for a receive from any; of a calc: see calc_ns()
+    std::uint16_t successors = 0;
+    std::uint8_t progress = 0;
 };
 
 // Returns a calc's ns. Computations differ in length more than anything else, so a kind for each length would
@@ -96,8 +98,6 @@ constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX;                          
 
 struct Chunk {
     std::vector<Operation> operations;
-    std::vector<std::uint8_t> progress;
-    std::vector<std::uint16_t> successors;
     std::vector<std::uint32_t> other_operations; // ascending, places in `operations`
     std::vector<std::uint32_t> other_ends;       // end of each operation's successors in `others`
     std::vector<std::uint32_t> others;           // index in the rank * 2 + (1: waits for the start only)
@@ -131,7 +131,7 @@ public:
 template <typename Visit>
 void each_successor(const Chunk &chunk, std::uint32_t first, std::uint32_t index, const Visit &visit)
 {
-    const std::uint32_t successors = chunk.successors[first + index];
+    const std::uint32_t successors = chunk.operations[first + index].successors;
 
     if (successors != SUCCESSORS_OTHER) {
         std::uint32_t next = index + (successors >> SUCCESSOR_COUNT_BITS) - SUCCESSOR_DISTANCE_ZERO;
@@ -161,16 +161,14 @@ public:
     void add(const Operation &operation)
     {
         chunk->operations.push_back(operation);
-        chunk->progress.push_back(0);
-        chunk->successors.push_back(0);
     }
 
     // Lets `after` wait until `before` has finished or, if `started`, has started. Both exist; twice is the
     // same as once.
     void require(std::uint32_t before, std::uint32_t after, bool started)
     {
-        std::uint16_t &successors = chunk->successors[first + before];
-        std::uint8_t &progress = chunk->progress[first + after];
+        std::uint16_t &successors = chunk->operations[first + before].successors;
+        std::uint8_t &progress = chunk->operations[first + after].progress;
         const std::uint32_t distance = after - before + SUCCESSOR_DISTANCE_ZERO;
         const std::uint32_t number = successors % SUCCESSOR_COUNT_LIMIT;
 
