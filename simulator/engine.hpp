@@ -143,15 +143,17 @@ private:
         HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
         std::uint32_t waiters = ANY; // in Part::waiters, once many events have waited at this rank
-        std::uint16_t count = 0;
-        std::uint16_t lines = 0; // a bit for each resource for which a line waits
-        std::array<Event, 2> here;
+        std::uint8_t lines = 0;      // a bit for each resource for which a line waits
+        std::uint8_t used = 0;       // a bit for each event in `here`
+        std::array<Event, 3> here;
     };
+    static constexpr unsigned HERE_FULL = 7;
 
     // The data that only one thread touches.
     struct Part : Domain {
         EventPool pool;
         TimeTree next_times;
+        Event *in_place = nullptr; // the event that is being processed, if it is in its rank's `here`
         // When sequential: the events up to the present time, in the order of a heap.
         std::vector<Event> present;
         Time now = -1;
@@ -192,9 +194,7 @@ private:
             states.make(rank).cursor = noise.begin(rank);
             for (std::size_t clock = 0; clock < stride; clock++)
                 clocks.make(rank * stride + clock) = 0;
-            program.begin(rank, [&](std::uint32_t operation) {
-                push_ready(domain, {0, {}, rank, operation, ANY, 0});
-            });
+            program.begin(rank, [&](std::uint32_t operation) { push_ready(domain, 0, {}, rank, operation); });
             push_in_published_order(domain);
         }
     }
@@ -220,26 +220,37 @@ private:
     // event.
     Time collect(Part &domain, std::uint32_t rank)
     {
-        Event event;
+        RankState &state = states[rank];
+        Time next = NEVER;
 
-        while (take_first(domain, states[rank], domain.now + 1, event))
+        for (unsigned used = state.used; used; used &= used - 1) {
+            const Event &event = state.here[static_cast<unsigned>(std::countr_zero(used))];
+            if (event.time > domain.now) {
+                next = std::min(next, event.time);
+                continue;
+            }
             push_present(domain, event);
-        return event.time;
+            state.used ^= static_cast<std::uint8_t>(used & -used);
+        }
+        while (state.heap != ANY && domain.pool.top(state.heap).time <= domain.now)
+            push_present(domain, domain.pool.pop(state.heap));
+        return state.heap == ANY ? next : std::min(next, domain.pool.top(state.heap).time);
     }
 
-    void push_present(Part &domain, const Event &event)
+    [[gnu::noinline]] void push_present(Part &domain, Event event)
     {
         domain.present.push_back(event);
         std::push_heap(domain.present.begin(), domain.present.end(), happens_after);
     }
 
     // Adds an operation that has become ready.
-    void push_ready(Part &domain, const Event &event)
+    [[gnu::always_inline]] inline void push_ready(Part &domain, Time time, const History &history,
+                                                  std::uint32_t rank, std::uint32_t operation)
     {
         if (parameters.order == Order::published)
-            domain.ready.push_back(event);
+            domain.ready.push_back({time, history, rank, operation, ANY, 0});
         else
-            push(domain, event);
+            deliver(domain, time, history, rank, operation, ANY, 0);
     }
 
     // Pushes the operations that became ready at once: rank by rank, sends, receives and computations. The
@@ -247,19 +258,30 @@ private:
     void push_in_published_order(Part &domain)
     {
         std::vector<Event> &ready = domain.ready;
+        const auto lower_rank = [](const Event &a, const Event &b) { return a.rank < b.rank; };
 
-        std::stable_sort(ready.begin(), ready.end(),
-                         [](const Event &a, const Event &b) { return a.rank < b.rank; });
+        if (!std::is_sorted(ready.begin(), ready.end(), lower_rank))
+            std::stable_sort(ready.begin(), ready.end(), lower_rank);
         for (auto first = ready.begin(); first != ready.end();) {
             const auto last = std::find_if(first, ready.end(),
                                            [&](const Event &event) { return event.rank != first->rank; });
-            std::sort(first, last, [this](const Event &a, const Event &b) {
-                return program.view(a.rank, a.operation).type < program.view(b.rank, b.operation).type;
-            });
+            if (last - first > 1)
+                std::sort(first, last, [this](const Event &a, const Event &b) {
+                    return program.view(a.rank, a.operation).type < program.view(b.rank, b.operation).type;
+                });
             for (; first != last; ++first)
-                push(domain, *first);
+                deliver_numbered(domain, *first);
         }
         ready.clear();
+    }
+
+    // Delivers an event of the published order, which is that of the numbers among equal times.
+    void deliver_numbered(Part &domain, const Event &event)
+    {
+        Event numbered = event;
+
+        numbered.history = {domain.made++, 0, 0};
+        deliver(domain, numbered);
     }
 
     void fetch_mail(Part &domain)
@@ -267,7 +289,7 @@ private:
         for (const auto &other : domains) {
             std::vector<Event> &mail = other->outbox[domain.number];
             for (const Event &event : mail)
-                push(domain, event);
+                send_far(domain, event);
             mail.clear();
         }
         deliver_all(domain);
@@ -285,72 +307,87 @@ private:
     {
         domain.next_times.each_due(
             end, [this](std::uint32_t rank) { prefetch(rank); }, large,
-            [&](std::uint32_t rank) {
-                Event event;
-
-                while (take_first(domain, states[rank], end, event))
-                    handle(domain, event);
-                return event.time;
-            });
+            [&](std::uint32_t rank) { return process_rank(domain, states[rank], end); });
     }
 
-    // Takes a rank's first event out if it is before `end`; else returns false, and its time (or NEVER) in
-    // `event`.
-    bool take_first(Part &domain, RankState &state, Time end, Event &event)
+    // Processes a rank's events before `end`. Returns the time of its next event. An event stays where it is
+    // while it is processed: copies of what was written just before are slow.
+    Time process_rank(Part &domain, RankState &state, Time end)
     {
-        Event *const here = state.here.data();
-        Event *first = here;
-
-        if (state.count > 1 && happens_before(here[1], here[0]))
-            first = here + 1;
-        if (state.heap != ANY) {
-            const Event &top = domain.pool.top(state.heap);
-            if (state.count == 0 || happens_before(top, *first)) {
-                event.time = top.time;
-                if (top.time >= end)
-                    return false;
-                event = domain.pool.pop(state.heap);
-                return true;
+        for (;;) {
+            Event *const first = first_here(state);
+            if (state.heap != ANY && (!first || happens_before(domain.pool.top(state.heap), *first)))
+                [[unlikely]] {
+                const Time time = domain.pool.top(state.heap).time;
+                if (time >= end)
+                    return time;
+                Event event = domain.pool.pop(state.heap);
+                handle(domain, event);
+                continue;
             }
+            if (!first)
+                return NEVER;
+            if (first->time >= end)
+                return first->time;
+            domain.in_place = first;
+            handle(domain, *first);
+            if (domain.in_place) // else it was put off
+                state.used ^= static_cast<std::uint8_t>(1u << (first - state.here.data()));
+            domain.in_place = nullptr;
         }
-        event.time = state.count ? first->time : NEVER;
-        if (event.time >= end)
-            return false;
-        event = *first;
-        *first = here[--state.count];
-        return true;
     }
 
-    void push(Part &domain, const Event &event)
+    // Returns the first event in `here`, or null.
+    static Event *first_here(RankState &state)
+    {
+        unsigned used = state.used;
+
+        if (used == 0)
+            return nullptr;
+        Event *first = &state.here[static_cast<unsigned>(std::countr_zero(used))];
+        for (used &= used - 1; used; used &= used - 1) {
+            Event *const other = &state.here[static_cast<unsigned>(std::countr_zero(used))];
+            if (happens_before(*other, *first))
+                first = other;
+        }
+        return first;
+    }
+
+    // Sends a message to its rank.
+    [[gnu::always_inline]] inline void send_away(Part &domain, Time time, const History &history,
+                                                 std::uint32_t rank, std::uint32_t operation,
+                                                 std::uint32_t source, std::uint32_t info)
+    {
+        if (!large && parameters.order != Order::published && domain.has(rank))
+            deliver(domain, time, history, rank, operation, source, info);
+        else
+            send_far(domain, {time, history, rank, operation, source, info});
+    }
+
+    void send_far(Part &domain, const Event &message)
     {
         if (parameters.order == Order::published) {
-            Event numbered = event;
-            numbered.history = {domain.made++, 0, 0};
-            deliver(domain, numbered);
+            deliver_numbered(domain, message);
+            return;
+        }
+        if (!domain.has(message.rank)) {
+            for (const auto &other : domains)
+                if (other->has(message.rank))
+                    domain.outbox[other->number].push_back(message);
             return;
         }
         if (sequential) {
-            deliver(domain, event);
+            deliver(domain, message);
             return;
         }
-        if (!domain.has(event.rank)) {
-            for (const auto &other : domains)
-                if (other->has(event.rank))
-                    domain.outbox[other->number].push_back(event);
-            return;
-        }
-        if (event.is_message() && large) {
-            // It arrives after this window, so there is time to fetch the rank's data into the cache.
-            prefetch(event.rank);
-            domain.next_times.prefetch(event.rank);
-            Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
-            const Event older = slot;
-            slot = event;
-            if (domain.sent > domain.on_the_way.size())
-                deliver(domain, older);
-            return;
-        }
-        deliver(domain, event);
+        // It arrives after this window, so there is time to fetch the rank's data into the cache.
+        prefetch(message.rank);
+        domain.next_times.prefetch(message.rank);
+        Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
+        const Event older = slot;
+        slot = message;
+        if (domain.sent > domain.on_the_way.size())
+            deliver(domain, older);
     }
 
     // Delivers the messages of this window that are still on the way.
@@ -363,20 +400,43 @@ private:
         domain.sent = 0;
     }
 
-    // Gives an event to a rank of this domain.
     void deliver(Part &domain, const Event &event)
     {
-        RankState &state = states[event.rank];
+        deliver(domain, event.time, event.history, event.rank, event.operation, event.source, event.info);
+    }
 
-        if (event.time <= domain.now) {
-            push_present(domain, event);
-            return;
+    // Gives an event to a rank of this domain. The event is written where it will be processed: a copy of what
+    // was written just before would have to wait for it.
+    [[gnu::always_inline]] inline void deliver(Part &domain, Time time, const History &history,
+                                               std::uint32_t rank, std::uint32_t operation,
+                                               std::uint32_t source, std::uint32_t info)
+    {
+        RankState &state = states[rank];
+
+        if (time <= domain.now || state.used == HERE_FULL) [[unlikely]] {
+            deliver_to_heap(domain, state, {time, history, rank, operation, source, info});
+        } else {
+            const auto free = static_cast<unsigned>(std::countr_one(state.used));
+            Event &event = state.here[free];
+            state.used |= static_cast<std::uint8_t>(1u << free);
+            event.time = time;
+            event.history.caused = history.caused;
+            event.history.before = history.before;
+            event.history.earlier = history.earlier;
+            event.rank = rank;
+            event.operation = operation;
+            event.source = source;
+            event.info = info;
         }
-        if (state.count < state.here.size())
-            state.here[state.count++] = event;
+        domain.next_times.add(rank, time);
+    }
+
+    [[gnu::noinline]] void deliver_to_heap(Part &domain, RankState &state, const Event &event)
+    {
+        if (event.time <= domain.now)
+            push_present(domain, event);
         else
             domain.pool.push(state.heap, event);
-        domain.next_times.add(event.rank, event.time);
     }
 
     // ---- Events ----
@@ -423,29 +483,36 @@ private:
     }
 
     // Notes that an event begins. If others have waited for the same resource, the next may try.
-    void begun(Part &domain, const Event &event, Resource resource, Time free)
+    [[gnu::always_inline]] inline void begun(Part &domain, const Event &event, Resource resource, Time free)
+    {
+        if (states[event.rank].lines & bit_of(resource)) [[unlikely]]
+            call_next(domain, event, resource, free);
+    }
+
+    [[gnu::noinline]] void call_next(Part &domain, const Event &event, Resource resource, Time free)
     {
         RankState &state = states[event.rank];
         Event next;
 
-        if ((state.lines & bit_of(resource)) == 0)
-            return;
         Waiters &waiters = domain.waiters[state.waiters];
         if (waiters.leave(domain.pool, resource, event, next))
             put_at(domain, next, free);
         else if (waiters.empty(resource))
-            state.lines &= static_cast<std::uint16_t>(~bit_of(resource));
+            state.lines &= static_cast<std::uint8_t>(~bit_of(resource));
     }
 
-    static std::uint16_t bit_of(Resource resource)
+    static std::uint8_t bit_of(Resource resource)
     {
-        return static_cast<std::uint16_t>(1u << static_cast<unsigned>(resource));
+        return static_cast<std::uint8_t>(1u << static_cast<unsigned>(resource));
     }
 
     void put_at(Part &domain, Event &event, Time time)
     {
         event.time = time;
-        deliver(domain, event);
+        if (&event == domain.in_place)
+            domain.in_place = nullptr;
+        else
+            deliver(domain, event);
     }
 
     void calc(Part &domain, Event &event, const OperationView &view)
@@ -487,14 +554,9 @@ private:
         begun(domain, event, Resource::sending, std::max(cpu, nic));
         if (timeline)
             timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
-        const Event message = {parameters.arrival(sent),
-                               event.history.next(event.time),
-                               view.peer,
-                               event.operation,
-                               rank,
-                               view.info};
         started(domain, event, event.operation);
-        push(domain, message);
+        send_away(domain, parameters.arrival(sent), event.history.next(event.time), view.peer,
+                  event.operation, rank, view.info);
         if (!program.is_rendezvous(view.info))
             done(domain, event, rank, event.operation, cpu);
         else
@@ -627,7 +689,7 @@ private:
 
     // ---- Dependencies ----
 
-    void started(Part &domain, const Event &event, std::uint32_t operation)
+    [[gnu::always_inline]] inline void started(Part &domain, const Event &event, std::uint32_t operation)
     {
         program.started(event.rank, operation, [&](std::uint32_t next, const History *history) {
             release(domain, event.rank, next, event.time,
@@ -635,7 +697,8 @@ private:
         });
     }
 
-    void done(Part &domain, const Event &event, std::uint32_t rank, std::uint32_t operation, Time time)
+    [[gnu::always_inline]] inline void done(Part &domain, const Event &event, std::uint32_t rank,
+                                            std::uint32_t operation, Time time)
     {
         const History history = event.history.next(event.time);
 
@@ -646,12 +709,12 @@ private:
     }
 
     // Makes an operation ready; it comes to the processor when that is free.
-    void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready,
-                 const History &history)
+    [[gnu::always_inline]] inline void release(Part &domain, std::uint32_t rank, std::uint32_t operation,
+                                               Time ready, const History &history)
     {
         const unsigned cpu = stride > 3 ? program.view(rank, operation).cpu : 0;
 
-        push_ready(domain, {std::max(ready, cpu_free(rank, cpu)), history, rank, operation, ANY, 0});
+        push_ready(domain, std::max(ready, cpu_free(rank, cpu)), history, rank, operation);
     }
 
     Result collect()

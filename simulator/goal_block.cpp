@@ -74,14 +74,9 @@ std::uint32_t LabelTable::number_of(std::string_view label)
     return number;
 }
 
-bool LabelTable::add_number(std::uint32_t number, std::uint32_t operation)
+void LabelTable::grow_row(std::uint32_t number)
 {
-    if (number >= row.size())
-        row.resize(std::max<std::size_t>(number + 1, row.size() * 2), Numbered{ANY, 0});
-    if (row[number].generation == generation)
-        return false;
-    row[number] = {operation, generation};
-    return true;
+    row.resize(std::max<std::size_t>(number + 1, row.size() * 2), Numbered{ANY, 0});
 }
 
 std::uint32_t LabelTable::find(std::string_view label) const

@@ -38,7 +38,16 @@ public:
     {
         return number < row.size() && row[number].generation == generation ? row[number].operation : ANY;
     }
-    bool add_number(std::uint32_t number, std::uint32_t operation);
+
+    bool add_number(std::uint32_t number, std::uint32_t operation)
+    {
+        if (number >= row.size())
+            grow_row(number);
+        if (row[number].generation == generation)
+            return false;
+        row[number] = {operation, generation};
+        return true;
+    }
 
     static constexpr std::uint32_t NUMBERS = 1'000'000; // smaller numbers are in the row
 
@@ -56,6 +65,7 @@ private:
     static std::uint32_t number_of(std::string_view label);
     static std::uint64_t hash_of(std::string_view label);
     void grow();
+    void grow_row(std::uint32_t number);
 
     std::vector<Entry> entries;
     std::vector<Numbered> row;

@@ -89,17 +89,19 @@ public:
         }
     }
 
-    template <typename Release> void started(std::uint32_t rank, std::uint32_t index, const Release &release)
+    template <typename Release>
+    [[gnu::always_inline]] inline void started(std::uint32_t rank, std::uint32_t index,
+                                               const Release &release)
     {
         const Operation &operation = at(rank, index);
 
-        if (operation.successors == SUCCESSORS_OTHER)
+        if (operation.successors == SUCCESSORS_OTHER) [[unlikely]]
             each_successor_of(rank, index, [&](std::uint32_t next, bool start) {
                 if (start && no_longer_waits(rank, next))
                     release(next, nullptr);
             });
         // Operations that are ready from the beginning are released one by one, each when the last has begun.
-        if (operation.progress == 0 && posted[rank].unreleased > 0 && one_at_a_time) {
+        if (operation.progress == 0 && posted[rank].unreleased > 0 && one_at_a_time) [[unlikely]] {
             static const History beginning;
             std::uint32_t next = index + 1;
             while (at(rank, next).progress != 0)
@@ -112,7 +114,11 @@ public:
     template <typename Release>
     void done(std::uint32_t rank, std::uint32_t index, Time time, const History &, const Release &release)
     {
-        at(rank, index).progress = PROGRESS_FINISHED;
+        Operation &operation = at(rank, index);
+
+        operation.progress = PROGRESS_FINISHED;
+        // By the time that the rank gets there, others will have had their turns.
+        __builtin_prefetch(&operation + PREFETCH_AHEAD, 1);
         each_successor_of(rank, index, [&](std::uint32_t next, bool start) {
             Time ready = time;
             if (start)
@@ -159,6 +165,8 @@ public:
     std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t lines_max) const;
 
 private:
+    static constexpr std::size_t PREFETCH_AHEAD = 16; // operations
+
     struct KindCost {
         Kind kind;
         ByteCost cost;
