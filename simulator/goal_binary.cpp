@@ -24,7 +24,11 @@ namespace sim {
 namespace {
 
 constexpr std::uint64_t MARK = 4223;
+constexpr std::uint64_t MARK_USED_UP = 2342;
 constexpr std::size_t NODE_BYTES = 39;
+// LogGOPSim2's files have the same mark and larger nodes, with handlers and counters, and types up to 11.
+constexpr std::size_t NODE_BYTES_LOGGOPSIM2 = 104;
+constexpr std::uint8_t TYPE_MAX_LOGGOPSIM2 = 11;
 constexpr std::size_t CHUNK_OPERATIONS = 1 << 20;
 constexpr std::uint64_t READ_BYTES = 1 << 22; // been_read() is told parts of this size
 
@@ -55,7 +59,12 @@ public:
         try {
             ranks = number<std::uint32_t>(8, "the number of ranks");
             for (std::uint32_t rank = first; rank < last; rank++) {
-                read_rank(rank);
+                try {
+                    read_rank(rank);
+                } catch (const InputError &) {
+                    refuse_other_layout(rank);
+                    throw;
+                }
                 report_been_read();
             }
         } catch (...) {
@@ -144,6 +153,26 @@ private:
         }
         check_counts(roots_at);
         check_cycle(rank);
+    }
+
+    // Throws an error that says so if a part that cannot be read has LogGOPSim2's nodes.
+    void refuse_other_layout(std::uint32_t rank) const
+    {
+        const std::uint64_t nodes_begin = part_begin + 8 + roots * std::uint64_t{4};
+
+        if (nodes == 0 || roots > nodes || part_end < nodes_begin ||
+            (part_end - nodes_begin) / NODE_BYTES_LOGGOPSIM2 < nodes)
+            return;
+        for (std::uint32_t i = 0; i < nodes; i++) {
+            const auto type = static_cast<std::uint8_t>(bytes[nodes_begin + i * NODE_BYTES_LOGGOPSIM2 + 4]);
+            if (type < 1 || type > TYPE_MAX_LOGGOPSIM2)
+                return;
+        }
+        fail(nodes_begin, "rank " + std::to_string(rank) + " has nodes of " +
+                              std::to_string(NODE_BYTES_LOGGOPSIM2) +
+                              " bytes, which LogGOPSim2 writes for one-sided operations; give the text, or "
+                              "convert it with LogGOPSim's txt2bin, whose nodes have " +
+                              std::to_string(NODE_BYTES));
     }
 
     // Tells been_read() the parts that have been read; ranks are usually stored in order.
@@ -297,6 +326,46 @@ bool goal_is_binary(std::string_view bytes)
         return false;
     std::memcpy(&mark, bytes.data(), sizeof mark);
     return mark == MARK;
+}
+
+void goal_refuse_foreign(std::string_view bytes, const std::string &name)
+{
+    struct Foreign {
+        std::string_view begin;
+        const char *what;
+    };
+    using namespace std::string_view_literals;
+    static constexpr Foreign KNOWN[] = {
+        {"\xfd"
+         "7zXZ"sv,
+         "it is compressed; give what \"xz -dc\" makes of it"},
+        {"\x1f\x8b"sv, "it is compressed; give what \"gzip -dc\" makes of it"},
+        {"\x28\xb5\x2f\xfd"sv, "it is compressed; give what \"zstd -dc\" makes of it"},
+        {"BZh"sv, "it is compressed; give what \"bzip2 -dc\" makes of it"},
+        {"PK\x03\x04"sv, "it is a zip archive; give the schedule that it holds"},
+        {"\x7f"
+         "ELF"sv,
+         "it is a program; give the path of a GOAL schedule"},
+        {"\xff\xfe"sv, "it is text in UTF-16; convert it to ASCII"},
+        {"\xfe\xff"sv, "it is text in UTF-16; convert it to ASCII"},
+        {"\xef\xbb\xbf"sv, "it begins with a byte order mark; save it as ASCII, without one"},
+        {"\0\0\0\0\0\0\x10\x7f"sv,
+         "it is a binary schedule in big endian; convert its text on a little-endian machine"},
+    };
+    const auto refuse = [&name](const std::string &what) { throw InputError(name + ": byte 0: " + what); };
+    std::uint64_t mark = 0;
+
+    for (const Foreign &one : KNOWN)
+        if (bytes.substr(0, one.begin.size()) == one.begin)
+            refuse(one.what);
+    if (bytes.size() < sizeof mark)
+        return;
+    std::memcpy(&mark, bytes.data(), sizeof mark);
+    if (mark == MARK_USED_UP)
+        refuse("LogGOPSim has used this schedule up (--save-mem); convert its text again");
+    if (mark != MARK && bytes.substr(0, sizeof mark).find('\0') != std::string_view::npos)
+        refuse("it is binary in an unknown layout, which begins with " + std::to_string(mark) +
+               "; expected text, or a binary schedule, which begins with " + std::to_string(MARK));
 }
 
 std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name, unsigned threads,

@@ -11,6 +11,21 @@ namespace {
 
 constexpr std::uint64_t OPERATIONS_LIMIT = (1u << 31) - 1;
 
+// Throws an error if a word is an operation of LogGOPSim2's schedules that the model does not have.
+void refuse_one_sided(std::string_view word, const GoalLexer &at)
+{
+    for (const char *const verb : {"put", "get", "append", "tput", "tget", "tappend", "test"})
+        if (word == verb)
+            throw GoalError{at.position(),
+                            '"' + std::string(word) +
+                                "\" is a one-sided operation (RMA, as in LogGOPSim2), which is not "
+                                "simulated; express it with send, recv and calc"};
+    if (word == "calcgem5")
+        throw GoalError{at.position(),
+                        "\"calcgem5\" needs the simulator gem5 (as in LogGOPSim2), which is not "
+                        "used here; give the time as \"calc NS\""};
+}
+
 void expect(bool held, const GoalLexer &lexer, const char *right)
 {
     if (!held)
@@ -316,7 +331,8 @@ void GoalBlockParser::parse_usual_lines(GoalLexer &lexer)
 
 void GoalBlockParser::parse_line(GoalLexer &lexer, ParsedBlock &block)
 {
-    const char *const begin = lexer.position();
+    const GoalLexer at = lexer;
+    const char *const begin = at.position();
     std::string_view word = lexer.word();
 
     if (word.empty())
@@ -334,15 +350,18 @@ void GoalBlockParser::parse_line(GoalLexer &lexer, ParsedBlock &block)
             }
         }
         space(lexer);
+        if (GoalLexer::is_digit(lexer.next()))
+            refuse_one_sided(word, at);
     }
     if (lexer.take(':')) {
         if (!labels.add(word, builder.count()))
             throw GoalError{begin, "the label \"" + std::string(word.substr(0, 40)) +
                                        "\" is used twice in this rank; give each operation its own"};
         space(lexer);
-        const GoalLexer at = lexer;
+        const GoalLexer verb = lexer;
         word = lexer.word();
-        expect(word == "send" || word == "recv" || word == "calc", at, "\"send\", \"recv\" or \"calc\"");
+        refuse_one_sided(word, verb);
+        expect(word == "send" || word == "recv" || word == "calc", verb, "\"send\", \"recv\" or \"calc\"");
         parse_operation(lexer, begin, word, block);
         return;
     }

@@ -80,6 +80,9 @@ std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_
                 continue;
             const bool send = kinds[at(rank, i).kind].kind.type == OpType::send;
             lines.push_back(describe(rank, i) + (send ? " waits for a receive" : " waits for a message"));
+            const std::uint32_t peer = at(rank, i).peer;
+            if (peer != ANY && schedule.places[peer].count == 0)
+                lines.back() += "; rank " + std::to_string(peer) + " has no operations";
         }
     }
     for (const Unexpected &message : left_over) {

@@ -238,6 +238,7 @@ public:
 
         if (!reader.next(first))
             throw InputError(name + ":1: the file is empty; a schedule begins with \"num_ranks N\"");
+        goal_refuse_foreign(first.text.text().substr(0, 8), name);
         const char *const body = header(first);
         std::vector<std::thread> helpers;
         for (unsigned i = 1; i < threads; i++)
