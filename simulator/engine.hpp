@@ -165,6 +165,7 @@ private:
         std::uint64_t sent = 0;                 // in this window
         std::uint64_t messages = 0, operations = 0;
         std::deque<Waiters> waiters;
+        WaitingRoom waiting;
         // For the published order: operations that the event made ready, and the number of events made.
         std::vector<Event> ready;
         Time made = 0;
@@ -476,7 +477,7 @@ private:
                 domain.waiters.emplace_back();
             }
             state.lines |= bit_of(resource);
-            if (domain.waiters[state.waiters].keep(domain.pool, resource, event))
+            if (domain.waiters[state.waiters].keep(domain.waiting, resource, event))
                 return;
         }
         put_at(domain, event, until);
@@ -495,7 +496,7 @@ private:
         Event next;
 
         Waiters &waiters = domain.waiters[state.waiters];
-        if (waiters.leave(domain.pool, resource, event, next))
+        if (waiters.leave(domain.waiting, resource, event, next))
             put_at(domain, next, free);
         else if (waiters.empty(resource))
             state.lines &= static_cast<std::uint8_t>(~bit_of(resource));

@@ -504,6 +504,13 @@ def test_binary_schedules_do_not_stay_in_memory(tmp_path: Path) -> None:
         assert size > 49e6 and int(told) * 1024 < 0.8 * size
 
 
+def test_waiting_messages_take_few_bytes() -> None:
+    """In an alltoall nearly all messages wait at once, here 2.4 million."""
+    command = [str(ROOT / "build/simulator/sim"), "pattern", "alltoall", "-n", "1536", "-q", "-j", "1"]
+    told = subprocess.check_output([sys.executable, "-S", "-c", MEMORY_OF, *command], text=True)
+    assert int(told) * 1024 < 16 * 1536**2
+
+
 def test_unusual_spellings_mean_what_usual_ones_do(tmp_path: Path) -> None:
     """Lines as generators write them are read in another way than all others."""
     text = published.schedule("allreduce_recdoub-p8-d1024.goal")
