@@ -18,6 +18,7 @@ import re
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab.bench import simulator
+from lab.bench import schedules, simulator
 from lab.common.errors import LabError
 from tests import published
 from tests.making import made
@@ -634,6 +635,51 @@ def test_the_bench_times_the_command_and_says_that_nothing_stands_beside_it(
         re.M,
     )
     assert "not compared; set TACET_LOGGOPSIM=FOLDER" in out.getvalue()
+    assert re.search(r"^sim run of Sweep3D, 64 ranks: \S+ s, \S+ CPU s$", out.getvalue(), re.M)
+
+
+def test_the_bench_compares_pairs_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that do nothing stand for the public ones."""
+    monkeypatch.setattr(simulator, "SIDE_BY_SIDE", (("bcast", 4),))
+    monkeypatch.setattr(
+        simulator, "SCHEDULES", {"Sweep3D, 64 ranks": schedules.SCHEDULES["Sweep3D, 64 ranks"]}
+    )
+    for name, text in (("LogGOPSim", ""), ("txt2bin", 'touch "$4"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / simulator.SWEEP3D_512).write_text("num_ranks 1\nrank 0 {\ncalc 5\n}\n")
+    found = simulator.side_by_side(tmp_path, 1)
+    number = r"\d+\.\d \[\d+\.\d, \d+\.\d\]"
+    for row in (r"bcast, 2\^4 ranks", "Sweep3D, 512 ranks"):
+        assert re.search(rf"^{row}(\s+\S+){{4}}(\s+{number}){{4}}$", found, re.M), found
+    assert "6 pairs each" in found and sorted(tmp_path.iterdir())[-1].name == "txt2bin"
+
+
+@pytest.mark.parametrize("name", ["master, 1023 workers", "wavefront, 4096 ranks"])
+def test_the_schedules_of_the_bench_end(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "schedule.goal"
+    schedules.schedule_write(name, path)
+    done = sim("run", path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "lines", [schedules.stencil(3, 2), schedules.tree(30, 2), schedules.random_graph(9, 99)]
+)
+def test_small_schedules_of_the_bench_end(lines: Iterator[str]) -> None:
+    assert sim("run", "-", text="".join(lines)).returncode == 0
+
+
+def test_a_real_application_ends_exactly(tmp_path: Path) -> None:
+    """Sweep3D, as the public simulator computes it; and the same in our order, whatever the threads."""
+    text = "".join(schedules.sweep3d())
+    sums = (ROOT / "tests/data/traces/README.md").read_text()
+    assert hashlib.sha256(text.encode()).hexdigest() in sums
+    path = tmp_path / "sweep3d.goal"
+    path.write_text(text)
+    assert "last rank ends at 42442504978 ns\n" in sim("run", path, "--like", "loggopsim").stdout
+    ours = [sim("run", path, "-j", threads, "--per-rank").stdout for threads in (1, 3)]
+    assert "last rank ends at 42442506478 ns\n" in ours[0] and ours[0] == ours[1]
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
