@@ -145,9 +145,9 @@ private:
         std::uint32_t waiters = ANY; // in Part::waiters, once many events have waited at this rank
         std::uint8_t lines = 0;      // a bit for each resource for which a line waits
         std::uint8_t used = 0;       // a bit for each event in `here`
-        std::array<Event, 3> here;
+        std::array<Event, 2> here;
     };
-    static constexpr unsigned HERE_FULL = 7;
+    static constexpr unsigned HERE_FULL = 3;
 
     // The data that only one thread touches.
     struct Part : Domain {
