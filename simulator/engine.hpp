@@ -7,13 +7,13 @@
 // noise.
 //
 // A message takes at least o + L from the start of its send to its arrival. So ranks are independent within a
-// window of that length. Each thread takes its part of the ranks through the window, rank by rank, which
-// keeps a rank's data in the cache. Messages to other threads' ranks are handed over between windows. The
-// order of a rank's events (event.hpp) depends only on their own history, so the results depend neither on
-// windows nor on threads.
+// window of that length. Each thread takes its part of the ranks through the window (windows.hpp), rank by
+// rank, which keeps a rank's data in the cache. A tree (time_tree.hpp) finds the ranks that have events.
+// Messages to other threads' ranks are handed over between windows. The order of a rank's events (event.hpp)
+// depends only on their own history, so the results depend neither on windows nor on threads.
 //
 // A rendezvous lets the sender continue at the moment its message is received, so no window is short enough.
-// Such simulations run in one thread, from one heap for all ranks.
+// Such simulations run in one thread, which processes the events of all ranks in one order.
 //
 // A Program offers:
 //     ranks(), cpus(), nics(), operations()
@@ -47,6 +47,7 @@
 #include "noise.hpp"
 #include "pages.hpp"
 #include "parameters.hpp"
+#include "time_tree.hpp"
 #include "timeline.hpp"
 #include "waiters.hpp"
 #include "windows.hpp"
@@ -89,7 +90,7 @@ public:
            Timeline *record)
         : program(what), parameters(given), noise(disturbance), timeline(record), ranks(what.ranks()),
           stride(what.cpus() + 2 * what.nics()), alike(stride == 3 && given.handling == Handling::arrival),
-          states(ranks), clocks(std::size_t{ranks} * stride), next_times(ranks)
+          large(ranks > 4096), states(ranks), clocks(std::size_t{ranks} * stride)
     {
         const Time lookahead = parameters.overhead_send + parameters.latency;
         // The published cost of messages of no bytes can be negative. Then a cause may come after its effect.
@@ -103,12 +104,15 @@ public:
 
     Result run()
     {
-        domains_each(domains, [this](Part &domain) { begin(domain); });
+        Team team(domains.size());
+
+        domains_each(team, domains, [this](Part &domain) { begin(domain); });
         if (sequential)
             run_sequential(*domains[0]);
         else
             windows = windows_run(
-                domains, window, stop, [this](Part &domain, Time end) { process_window(domain, end); },
+                team, domains, stop, window, [](const Part &domain) { return domain.next_times.earliest(); },
+                [this](Part &domain, Time end) { process_window(domain, end); },
                 [this](Part &domain) { fetch_mail(domain); });
         return collect();
     }
@@ -126,6 +130,11 @@ public:
     }
 
 private:
+    static bool happens_after(const Event &a, const Event &b)
+    {
+        return happens_before(b, a);
+    }
+
     // The state of a rank. Its next events are in `here`, unordered; if that is full, further ones are in a
     // heap.
     struct RankState {
@@ -134,22 +143,29 @@ private:
         HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
         std::uint32_t waiters = ANY; // in Part::waiters, once many events have waited at this rank
-        std::uint32_t count = 0;
+        std::uint8_t lines = 0;      // a bit for each resource for which a line waits
+        std::uint8_t used = 0;       // a bit for each event in `here`
         std::array<Event, 2> here;
     };
+    static constexpr unsigned HERE_FULL = 3;
 
     // The data that only one thread touches.
     struct Part : Domain {
         EventPool pool;
-        HeapRoot heap = ANY; // of all ranks, when sequential
+        TimeTree next_times;
+        Event *in_place = nullptr; // the event that is being processed, if it is in its rank's `here`
+        // When sequential: the events up to the present time, in the order of a heap.
+        std::vector<Event> present;
+        Time now = -1;
         std::vector<Unexpected> unexpected;
         std::uint32_t unexpected_free = ANY;
         std::vector<Unexpected> taken;          // by the receive being posted
         std::vector<std::vector<Event>> outbox; // per domain
         std::array<Event, 32> on_the_way;       // messages to ranks of this domain, a ring
         std::uint64_t sent = 0;                 // in this window
-        std::uint64_t events = 0, messages = 0, operations = 0;
+        std::uint64_t messages = 0, operations = 0;
         std::deque<Waiters> waiters;
+        WaitingRoom waiting;
         // For the published order: operations that the event made ready, and the number of events made.
         std::vector<Event> ready;
         Time made = 0;
@@ -174,34 +190,68 @@ private:
 
     void begin(Part &domain)
     {
+        domain.next_times.reset(domain.first, domain.last);
         for (std::uint32_t rank = domain.first; rank < domain.last; rank++) {
             states.make(rank).cursor = noise.begin(rank);
             for (std::size_t clock = 0; clock < stride; clock++)
                 clocks.make(rank * stride + clock) = 0;
-            next_times.make(rank) = NEVER;
-            program.begin(rank, [&](std::uint32_t operation) {
-                push_ready(domain, {0, {}, rank, operation, ANY, 0});
-            });
+            program.begin(rank, [&](std::uint32_t operation) { push_ready(domain, 0, {}, rank, operation); });
             push_in_published_order(domain);
         }
     }
 
+    // Processes the events of all ranks in one order: collects those of the next time from their ranks.
     void run_sequential(Part &domain)
     {
-        while (domain.heap != ANY) {
-            Event event = domain.pool.pop(domain.heap);
-            handle(domain, event);
-            push_in_published_order(domain);
+        while ((domain.now = domain.next_times.earliest()) != NEVER) {
+            domain.next_times.each_due(
+                domain.now + 1, [this](std::uint32_t rank) { prefetch(rank); }, large,
+                [&](std::uint32_t rank) { return collect(domain, rank); });
+            while (!domain.present.empty()) {
+                std::pop_heap(domain.present.begin(), domain.present.end(), happens_after);
+                Event event = domain.present.back();
+                domain.present.pop_back();
+                handle(domain, event);
+                push_in_published_order(domain);
+            }
         }
+    }
+
+    // Moves a rank's events of the present time to those that are processed next. Returns the time of its next
+    // event.
+    Time collect(Part &domain, std::uint32_t rank)
+    {
+        RankState &state = states[rank];
+        Time next = NEVER;
+
+        for (unsigned used = state.used; used; used &= used - 1) {
+            const Event &event = state.here[static_cast<unsigned>(std::countr_zero(used))];
+            if (event.time > domain.now) {
+                next = std::min(next, event.time);
+                continue;
+            }
+            push_present(domain, event);
+            state.used ^= static_cast<std::uint8_t>(used & -used);
+        }
+        while (state.heap != ANY && domain.pool.top(state.heap).time <= domain.now)
+            push_present(domain, domain.pool.pop(state.heap));
+        return state.heap == ANY ? next : std::min(next, domain.pool.top(state.heap).time);
+    }
+
+    [[gnu::noinline]] void push_present(Part &domain, Event event)
+    {
+        domain.present.push_back(event);
+        std::push_heap(domain.present.begin(), domain.present.end(), happens_after);
     }
 
     // Adds an operation that has become ready.
-    void push_ready(Part &domain, const Event &event)
+    [[gnu::always_inline]] inline void push_ready(Part &domain, Time time, const History &history,
+                                                  std::uint32_t rank, std::uint32_t operation)
     {
         if (parameters.order == Order::published)
-            domain.ready.push_back(event);
+            domain.ready.push_back({time, history, rank, operation, ANY, 0});
         else
-            push(domain, event);
+            deliver(domain, time, history, rank, operation, ANY, 0);
     }
 
     // Pushes the operations that became ready at once: rank by rank, sends, receives and computations. The
@@ -209,19 +259,30 @@ private:
     void push_in_published_order(Part &domain)
     {
         std::vector<Event> &ready = domain.ready;
+        const auto lower_rank = [](const Event &a, const Event &b) { return a.rank < b.rank; };
 
-        std::stable_sort(ready.begin(), ready.end(),
-                         [](const Event &a, const Event &b) { return a.rank < b.rank; });
+        if (!std::is_sorted(ready.begin(), ready.end(), lower_rank))
+            std::stable_sort(ready.begin(), ready.end(), lower_rank);
         for (auto first = ready.begin(); first != ready.end();) {
             const auto last = std::find_if(first, ready.end(),
                                            [&](const Event &event) { return event.rank != first->rank; });
-            std::sort(first, last, [this](const Event &a, const Event &b) {
-                return program.view(a.rank, a.operation).type < program.view(b.rank, b.operation).type;
-            });
+            if (last - first > 1)
+                std::sort(first, last, [this](const Event &a, const Event &b) {
+                    return program.view(a.rank, a.operation).type < program.view(b.rank, b.operation).type;
+                });
             for (; first != last; ++first)
-                push(domain, *first);
+                deliver_numbered(domain, *first);
         }
         ready.clear();
+    }
+
+    // Delivers an event of the published order, which is that of the numbers among equal times.
+    void deliver_numbered(Part &domain, const Event &event)
+    {
+        Event numbered = event;
+
+        numbered.history = {domain.made++, 0, 0};
+        deliver(domain, numbered);
     }
 
     void fetch_mail(Part &domain)
@@ -229,93 +290,105 @@ private:
         for (const auto &other : domains) {
             std::vector<Event> &mail = other->outbox[domain.number];
             for (const Event &event : mail)
-                push(domain, event);
+                send_far(domain, event);
             mail.clear();
         }
         deliver_all(domain);
     }
 
+    void prefetch(std::uint32_t rank) const
+    {
+        const char *const state = reinterpret_cast<const char *>(&states[rank]);
+
+        for (std::size_t line = 0; line < sizeof(RankState); line += 64)
+            __builtin_prefetch(state + line, 1);
+    }
+
     void process_window(Part &domain, Time end)
     {
-        for (std::size_t group = 0; group < domain.group_times.size(); group++) {
-            if (domain.group_times[group] >= end)
-                continue;
-            const auto first = static_cast<std::uint32_t>(domain.first + group * Domain::GROUP);
-            const std::uint32_t last = std::min(first + Domain::GROUP, domain.last);
-            for (std::uint32_t rank = first; rank < last; rank++) {
-                if (next_times[rank] >= end)
-                    continue;
-                __builtin_prefetch(&states[std::min(rank + 6, last - 1)], 1);
-                __builtin_prefetch(reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 64,
-                                   1);
-                __builtin_prefetch(
-                    reinterpret_cast<const char *>(&states[std::min(rank + 6, last - 1)]) + 128, 1);
-                process_rank(domain, rank, end);
-            }
-            // Messages of this window may have come to ranks of the group while it was being processed.
-            Time next = NEVER;
-            for (std::uint32_t rank = first; rank < last; rank++)
-                next = std::min(next, next_times[rank]);
-            domain.group_times[group] = next;
-        }
+        domain.next_times.each_due(
+            end, [this](std::uint32_t rank) { prefetch(rank); }, large,
+            [&](std::uint32_t rank) { return process_rank(domain, states[rank], end); });
     }
 
-    void process_rank(Part &domain, std::uint32_t rank, Time end)
+    // Processes a rank's events before `end`. Returns the time of its next event. An event stays where it is
+    // while it is processed: copies of what was written just before are slow.
+    Time process_rank(Part &domain, RankState &state, Time end)
     {
-        RankState &state = states[rank];
-
         for (;;) {
-            const Event *first = state.heap == ANY ? nullptr : &domain.pool.top(state.heap);
-            for (std::uint32_t i = 0; i < state.count; i++)
-                if (!first || happens_before(state.here[i], *first))
-                    first = &state.here[i];
-            if (!first || first->time >= end) {
-                next_times[rank] = first ? first->time : NEVER;
-                return;
+            Event *const first = first_here(state);
+            if (state.heap != ANY && (!first || happens_before(domain.pool.top(state.heap), *first)))
+                [[unlikely]] {
+                const Time time = domain.pool.top(state.heap).time;
+                if (time >= end)
+                    return time;
+                Event event = domain.pool.pop(state.heap);
+                handle(domain, event);
+                continue;
             }
-            Event event;
-            if (first >= state.here.data() && first < state.here.data() + state.here.size()) {
-                event = *first;
-                state.here[static_cast<std::size_t>(first - state.here.data())] = state.here[--state.count];
-            } else {
-                event = domain.pool.pop(state.heap);
-            }
-            handle(domain, event);
+            if (!first)
+                return NEVER;
+            if (first->time >= end)
+                return first->time;
+            domain.in_place = first;
+            handle(domain, *first);
+            if (domain.in_place) // else it was put off
+                state.used ^= static_cast<std::uint8_t>(1u << (first - state.here.data()));
+            domain.in_place = nullptr;
         }
     }
 
-    void push(Part &domain, const Event &event)
+    // Returns the first event in `here`, or null.
+    static Event *first_here(RankState &state)
+    {
+        unsigned used = state.used;
+
+        if (used == 0)
+            return nullptr;
+        Event *first = &state.here[static_cast<unsigned>(std::countr_zero(used))];
+        for (used &= used - 1; used; used &= used - 1) {
+            Event *const other = &state.here[static_cast<unsigned>(std::countr_zero(used))];
+            if (happens_before(*other, *first))
+                first = other;
+        }
+        return first;
+    }
+
+    // Sends a message to its rank.
+    [[gnu::always_inline]] inline void send_away(Part &domain, Time time, const History &history,
+                                                 std::uint32_t rank, std::uint32_t operation,
+                                                 std::uint32_t source, std::uint32_t info)
+    {
+        if (!large && parameters.order != Order::published && domain.has(rank))
+            deliver(domain, time, history, rank, operation, source, info);
+        else
+            send_far(domain, {time, history, rank, operation, source, info});
+    }
+
+    void send_far(Part &domain, const Event &message)
     {
         if (parameters.order == Order::published) {
-            Event numbered = event;
-            numbered.history = {domain.made++, 0, 0};
-            domain.pool.push(domain.heap, numbered);
+            deliver_numbered(domain, message);
+            return;
+        }
+        if (!domain.has(message.rank)) {
+            for (const auto &other : domains)
+                if (other->has(message.rank))
+                    domain.outbox[other->number].push_back(message);
             return;
         }
         if (sequential) {
-            domain.pool.push(domain.heap, event);
+            deliver(domain, message);
             return;
         }
-        if (!domain.has(event.rank)) {
-            for (const auto &other : domains)
-                if (other->has(event.rank))
-                    domain.outbox[other->number].push_back(event);
-            return;
-        }
-        if (event.is_message()) {
-            // It arrives after this window, so there is time to fetch the rank's data into the cache.
-            __builtin_prefetch(&states[event.rank], 1);
-            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 64, 1);
-            __builtin_prefetch(reinterpret_cast<const char *>(&states[event.rank]) + 128, 1);
-            __builtin_prefetch(&next_times[event.rank], 1);
-            Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
-            const Event older = slot;
-            slot = event;
-            if (domain.sent > domain.on_the_way.size())
-                deliver(domain, older);
-            return;
-        }
-        deliver(domain, event);
+        // It arrives after this window, so there is time to fetch the rank's data into the cache.
+        prefetch(message.rank);
+        domain.next_times.prefetch(message.rank);
+        Event &slot = domain.on_the_way[domain.sent++ % domain.on_the_way.size()];
+        const Event older = slot;
+        slot = message;
+        if (domain.sent > domain.on_the_way.size())
+            deliver(domain, older);
     }
 
     // Delivers the messages of this window that are still on the way.
@@ -328,20 +401,43 @@ private:
         domain.sent = 0;
     }
 
-    // Gives an event to a rank of this domain.
     void deliver(Part &domain, const Event &event)
     {
-        RankState &state = states[event.rank];
+        deliver(domain, event.time, event.history, event.rank, event.operation, event.source, event.info);
+    }
 
-        if (state.count < state.here.size())
-            state.here[state.count++] = event;
+    // Gives an event to a rank of this domain. The event is written where it will be processed: a copy of what
+    // was written just before would have to wait for it.
+    [[gnu::always_inline]] inline void deliver(Part &domain, Time time, const History &history,
+                                               std::uint32_t rank, std::uint32_t operation,
+                                               std::uint32_t source, std::uint32_t info)
+    {
+        RankState &state = states[rank];
+
+        if (time <= domain.now || state.used == HERE_FULL) [[unlikely]] {
+            deliver_to_heap(domain, state, {time, history, rank, operation, source, info});
+        } else {
+            const auto free = static_cast<unsigned>(std::countr_one(state.used));
+            Event &event = state.here[free];
+            state.used |= static_cast<std::uint8_t>(1u << free);
+            event.time = time;
+            event.history.caused = history.caused;
+            event.history.before = history.before;
+            event.history.earlier = history.earlier;
+            event.rank = rank;
+            event.operation = operation;
+            event.source = source;
+            event.info = info;
+        }
+        domain.next_times.add(rank, time);
+    }
+
+    [[gnu::noinline]] void deliver_to_heap(Part &domain, RankState &state, const Event &event)
+    {
+        if (event.time <= domain.now)
+            push_present(domain, event);
         else
             domain.pool.push(state.heap, event);
-        Time &next = next_times[event.rank];
-        if (event.time < next) {
-            next = event.time;
-            domain.event_at(event.rank, event.time);
-        }
     }
 
     // ---- Events ----
@@ -380,27 +476,42 @@ private:
                 state.waiters = static_cast<std::uint32_t>(domain.waiters.size());
                 domain.waiters.emplace_back();
             }
-            if (domain.waiters[state.waiters].keep(domain.pool, resource, event))
+            state.lines |= bit_of(resource);
+            if (domain.waiters[state.waiters].keep(domain.waiting, resource, event))
                 return;
         }
         put_at(domain, event, until);
     }
 
     // Notes that an event begins. If others have waited for the same resource, the next may try.
-    void begun(Part &domain, const Event &event, Resource resource, Time free)
+    [[gnu::always_inline]] inline void begun(Part &domain, const Event &event, Resource resource, Time free)
     {
-        const std::uint32_t waiters = states[event.rank].waiters;
+        if (states[event.rank].lines & bit_of(resource)) [[unlikely]]
+            call_next(domain, event, resource, free);
+    }
+
+    [[gnu::noinline]] void call_next(Part &domain, const Event &event, Resource resource, Time free)
+    {
+        RankState &state = states[event.rank];
         Event next;
 
-        if (waiters != ANY && domain.waiters[waiters].leave(domain.pool, resource, event, next))
+        Waiters &waiters = domain.waiters[state.waiters];
+        if (waiters.leave(domain.waiting, resource, event, next))
             put_at(domain, next, free);
+        else if (waiters.empty(resource))
+            state.lines &= static_cast<std::uint8_t>(~bit_of(resource));
+    }
+
+    static std::uint8_t bit_of(Resource resource)
+    {
+        return static_cast<std::uint8_t>(1u << static_cast<unsigned>(resource));
     }
 
     void put_at(Part &domain, Event &event, Time time)
     {
         event.time = time;
-        if (sequential)
-            domain.pool.push(domain.heap, event);
+        if (&event == domain.in_place)
+            domain.in_place = nullptr;
         else
             deliver(domain, event);
     }
@@ -444,14 +555,9 @@ private:
         begun(domain, event, Resource::sending, std::max(cpu, nic));
         if (timeline)
             timeline->message_sent(rank, view.cpu, event.operation, event.time, cpu);
-        const Event message = {parameters.arrival(sent),
-                               event.history.next(event.time),
-                               view.peer,
-                               event.operation,
-                               rank,
-                               view.info};
         started(domain, event, event.operation);
-        push(domain, message);
+        send_away(domain, parameters.arrival(sent), event.history.next(event.time), view.peer,
+                  event.operation, rank, view.info);
         if (!program.is_rendezvous(view.info))
             done(domain, event, rank, event.operation, cpu);
         else
@@ -584,7 +690,7 @@ private:
 
     // ---- Dependencies ----
 
-    void started(Part &domain, const Event &event, std::uint32_t operation)
+    [[gnu::always_inline]] inline void started(Part &domain, const Event &event, std::uint32_t operation)
     {
         program.started(event.rank, operation, [&](std::uint32_t next, const History *history) {
             release(domain, event.rank, next, event.time,
@@ -592,7 +698,8 @@ private:
         });
     }
 
-    void done(Part &domain, const Event &event, std::uint32_t rank, std::uint32_t operation, Time time)
+    [[gnu::always_inline]] inline void done(Part &domain, const Event &event, std::uint32_t rank,
+                                            std::uint32_t operation, Time time)
     {
         const History history = event.history.next(event.time);
 
@@ -603,12 +710,12 @@ private:
     }
 
     // Makes an operation ready; it comes to the processor when that is free.
-    void release(Part &domain, std::uint32_t rank, std::uint32_t operation, Time ready,
-                 const History &history)
+    [[gnu::always_inline]] inline void release(Part &domain, std::uint32_t rank, std::uint32_t operation,
+                                               Time ready, const History &history)
     {
         const unsigned cpu = stride > 3 ? program.view(rank, operation).cpu : 0;
 
-        push_ready(domain, {std::max(ready, cpu_free(rank, cpu)), history, rank, operation, ANY, 0});
+        push_ready(domain, std::max(ready, cpu_free(rank, cpu)), history, rank, operation);
     }
 
     Result collect()
@@ -641,6 +748,7 @@ private:
     // True if each rank has one processor and one interface, and takes messages whether or not their receive
     // is posted. Then all events that wait for the same resource look at the same clocks.
     const bool alike;
+    const bool large; // the ranks' states do not fit into a processor's cache
     bool sequential = false;
     Time window = 0;
     std::uint64_t windows = 0;
@@ -648,7 +756,6 @@ private:
     std::vector<std::unique_ptr<Part>> domains;
     LargeRoom<RankState> states;
     LargeRoom<Time> clocks; // per rank: processors, interfaces for sending, interfaces for receiving
-    LargeRoom<Time> next_times;
 };
 
 } // namespace sim

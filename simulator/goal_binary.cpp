@@ -24,7 +24,11 @@ namespace sim {
 namespace {
 
 constexpr std::uint64_t MARK = 4223;
+constexpr std::uint64_t MARK_USED_UP = 2342;
 constexpr std::size_t NODE_BYTES = 39;
+// LogGOPSim2's files have the same mark and larger nodes, with handlers and counters, and types up to 11.
+constexpr std::size_t NODE_BYTES_LOGGOPSIM2 = 104;
+constexpr std::uint8_t TYPE_MAX_LOGGOPSIM2 = 11;
 constexpr std::size_t CHUNK_OPERATIONS = 1 << 20;
 constexpr std::uint64_t READ_BYTES = 1 << 22; // been_read() is told parts of this size
 
@@ -55,7 +59,12 @@ public:
         try {
             ranks = number<std::uint32_t>(8, "the number of ranks");
             for (std::uint32_t rank = first; rank < last; rank++) {
-                read_rank(rank);
+                try {
+                    read_rank(rank);
+                } catch (const InputError &) {
+                    refuse_other_layout(rank);
+                    throw;
+                }
                 report_been_read();
             }
         } catch (...) {
@@ -104,8 +113,7 @@ private:
                             " bytes; the file is truncated or damaged");
         total += end - start;
         if (total > size)
-            fail(entry,
-                 "the parts of ranks 0 to " + std::to_string(rank) + " overlap; the file is damaged");
+            fail(entry, "the parts of ranks 0 to " + std::to_string(rank) + " overlap; the file is damaged");
     }
 
     void read_rank(std::uint32_t rank)
@@ -130,13 +138,41 @@ private:
         nodes_at = roots_at + roots * std::uint64_t{4};
         successors_at = nodes_at + nodes * NODE_BYTES;
 
-        operations.clear();
-        edges.clear();
-        waits.assign(nodes, {0, 0});
+        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS)
+            chunks.push_back(std::make_unique<Chunk>());
+        Chunk &chunk = *chunks.back();
+        places.push_back({&chunk, static_cast<std::uint32_t>(chunk.operations.size()), nodes});
+        builder.begin(chunk);
         for (std::uint32_t i = 0; i < nodes; i++)
             read_node(i);
+        successors = 0;
+        waits.assign(nodes, {0, 0});
+        for (std::uint32_t i = 0; i < nodes; i++) {
+            read_successors(i, nodes_at + i * NODE_BYTES + 23, false);
+            read_successors(i, nodes_at + i * NODE_BYTES + 31, true);
+        }
         check_counts(roots_at);
-        store(rank);
+        check_cycle(rank);
+    }
+
+    // Throws an error that says so if a part that cannot be read has LogGOPSim2's nodes.
+    void refuse_other_layout(std::uint32_t rank) const
+    {
+        const std::uint64_t nodes_begin = part_begin + 8 + roots * std::uint64_t{4};
+
+        if (nodes == 0 || roots > nodes || part_end < nodes_begin ||
+            (part_end - nodes_begin) / NODE_BYTES_LOGGOPSIM2 < nodes)
+            return;
+        for (std::uint32_t i = 0; i < nodes; i++) {
+            const auto type = static_cast<std::uint8_t>(bytes[nodes_begin + i * NODE_BYTES_LOGGOPSIM2 + 4]);
+            if (type < 1 || type > TYPE_MAX_LOGGOPSIM2)
+                return;
+        }
+        fail(nodes_begin, "rank " + std::to_string(rank) + " has nodes of " +
+                              std::to_string(NODE_BYTES_LOGGOPSIM2) +
+                              " bytes, which LogGOPSim2 writes for one-sided operations; give the text, or "
+                              "convert it with LogGOPSim's txt2bin, whose nodes have " +
+                              std::to_string(NODE_BYTES));
     }
 
     // Tells been_read() the parts that have been read; ranks are usually stored in order.
@@ -167,10 +203,11 @@ private:
         kind.cpu = number<std::uint8_t>(at + 21, "a node");
         kind.nic = number<std::uint8_t>(at + 22, "a node");
         if (kind.type == OpType::calc) {
-            peer = tag = kind.nic = 0;
+            tag = kind.nic = 0;
             if (kind.size > static_cast<std::uint64_t>(STEP_LIMIT_NS))
                 fail(at + 9, "a computation of " + std::to_string(kind.size) + " ns; expected up to " +
                                  std::to_string(STEP_LIMIT_NS));
+            peer = calc_split(kind);
         } else {
             const bool any_peer = kind.type == OpType::recv && peer == ANY;
             if (!any_peer && peer >= ranks)
@@ -184,9 +221,7 @@ private:
         kind.tag = tag;
         cpus = std::max(cpus, kind.cpu + 1u);
         nics = std::max(nics, kind.nic + 1u);
-        operations.push_back({kind_number(kind), peer});
-        read_successors(index, at + 23, false);
-        read_successors(index, at + 31, true);
+        builder.add({kind_number(kind), peer});
     }
 
     std::uint32_t kind_number(const Kind &kind)
@@ -210,7 +245,8 @@ private:
                          " are beyond the rank's " + std::to_string((part_end - successors_at) / 4));
         // Each node has its own list: so nodes that share a list cannot make the schedule larger in memory
         // than its file.
-        if (edges.size() + count > (part_end - successors_at) / 4)
+        successors += count;
+        if (successors > (part_end - successors_at) / 4)
             fail(at, "the nodes have more successors than the rank has room for; each needs its own list");
         for (std::uint32_t i = 0; i < count; i++) {
             const std::uint64_t successor_at = successors_at + (std::uint64_t{place} + i) * 4;
@@ -219,7 +255,7 @@ private:
                 fail(successor_at, "successor " + std::to_string(after) + " of " + std::to_string(nodes) +
                                        " nodes; expected a smaller one");
             (started ? waits[after].starts : waits[after].ends)++;
-            edges.push_back({index, after, started});
+            builder.require(index, after, started);
         }
     }
 
@@ -243,18 +279,13 @@ private:
         }
     }
 
-    void store(std::uint32_t rank)
+    void check_cycle(std::uint32_t rank)
     {
-        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS)
-            chunks.push_back(std::make_unique<Chunk>());
-        Chunk &chunk = *chunks.back();
-        const auto first = static_cast<std::uint32_t>(chunk.operations.size());
-        const std::uint32_t guilty = packer.pack(chunk, operations, edges);
+        const std::uint32_t guilty = builder.end();
         if (guilty != ANY)
             fail(nodes_at + guilty * NODE_BYTES, "node " + std::to_string(guilty) + " of rank " +
                                                      std::to_string(rank) +
                                                      " waits for itself; remove the cycle");
-        places.push_back({&chunk, first, nodes});
     }
 
     struct CachedKind {
@@ -280,10 +311,9 @@ private:
     // The rank being read.
     std::uint64_t part_begin = 0, part_end = 0, nodes_at = 0, successors_at = 0;
     std::uint32_t nodes = 0, roots = 0;
-    std::vector<Operation> operations;
-    std::vector<Edge> edges;
+    std::uint64_t successors = 0; // so far
     std::vector<Waits> waits;
-    RankPacker packer;
+    RankBuilder builder;
 };
 
 } // namespace
@@ -296,6 +326,46 @@ bool goal_is_binary(std::string_view bytes)
         return false;
     std::memcpy(&mark, bytes.data(), sizeof mark);
     return mark == MARK;
+}
+
+void goal_refuse_foreign(std::string_view bytes, const std::string &name)
+{
+    struct Foreign {
+        std::string_view begin;
+        const char *what;
+    };
+    using namespace std::string_view_literals;
+    static constexpr Foreign KNOWN[] = {
+        {"\xfd"
+         "7zXZ"sv,
+         "it is compressed; give what \"xz -dc\" makes of it"},
+        {"\x1f\x8b"sv, "it is compressed; give what \"gzip -dc\" makes of it"},
+        {"\x28\xb5\x2f\xfd"sv, "it is compressed; give what \"zstd -dc\" makes of it"},
+        {"BZh"sv, "it is compressed; give what \"bzip2 -dc\" makes of it"},
+        {"PK\x03\x04"sv, "it is a zip archive; give the schedule that it holds"},
+        {"\x7f"
+         "ELF"sv,
+         "it is a program; give the path of a GOAL schedule"},
+        {"\xff\xfe"sv, "it is text in UTF-16; convert it to ASCII"},
+        {"\xfe\xff"sv, "it is text in UTF-16; convert it to ASCII"},
+        {"\xef\xbb\xbf"sv, "it begins with a byte order mark; save it as ASCII, without one"},
+        {"\0\0\0\0\0\0\x10\x7f"sv,
+         "it is a binary schedule in big endian; convert its text on a little-endian machine"},
+    };
+    const auto refuse = [&name](const std::string &what) { throw InputError(name + ": byte 0: " + what); };
+    std::uint64_t mark = 0;
+
+    for (const Foreign &one : KNOWN)
+        if (bytes.substr(0, one.begin.size()) == one.begin)
+            refuse(one.what);
+    if (bytes.size() < sizeof mark)
+        return;
+    std::memcpy(&mark, bytes.data(), sizeof mark);
+    if (mark == MARK_USED_UP)
+        refuse("LogGOPSim has used this schedule up (--save-mem); convert its text again");
+    if (mark != MARK && bytes.substr(0, sizeof mark).find('\0') != std::string_view::npos)
+        refuse("it is binary in an unknown layout, which begins with " + std::to_string(mark) +
+               "; expected text, or a binary schedule, which begins with " + std::to_string(MARK));
 }
 
 std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::string &name, unsigned threads,

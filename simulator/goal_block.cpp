@@ -11,6 +11,21 @@ namespace {
 
 constexpr std::uint64_t OPERATIONS_LIMIT = (1u << 31) - 1;
 
+// Throws an error if a word is an operation of LogGOPSim2's schedules that the model does not have.
+void refuse_one_sided(std::string_view word, const GoalLexer &at)
+{
+    for (const char *const verb : {"put", "get", "append", "tput", "tget", "tappend", "test"})
+        if (word == verb)
+            throw GoalError{at.position(),
+                            '"' + std::string(word) +
+                                "\" is a one-sided operation (RMA, as in LogGOPSim2), which is not "
+                                "simulated; express it with send, recv and calc"};
+    if (word == "calcgem5")
+        throw GoalError{at.position(),
+                        "\"calcgem5\" needs the simulator gem5 (as in LogGOPSim2), which is not "
+                        "used here; give the time as \"calc NS\""};
+}
+
 void expect(bool held, const GoalLexer &lexer, const char *right)
 {
     if (!held)
@@ -74,14 +89,9 @@ std::uint32_t LabelTable::number_of(std::string_view label)
     return number;
 }
 
-bool LabelTable::add_number(std::uint32_t number, std::uint32_t operation)
+void LabelTable::grow_row(std::uint32_t number)
 {
-    if (number >= row.size())
-        row.resize(std::max<std::size_t>(number + 1, row.size() * 2), Numbered{ANY, 0});
-    if (row[number].generation == generation)
-        return false;
-    row[number] = {operation, generation};
-    return true;
+    row.resize(std::max<std::size_t>(number + 1, row.size() * 2), Numbered{ANY, 0});
 }
 
 std::uint32_t LabelTable::find(std::string_view label) const
@@ -134,21 +144,27 @@ bool LabelTable::add(std::string_view label, std::uint32_t operation)
 
 std::uint32_t GoalBlockParser::kind_number(const Kind &kind)
 {
-    CachedKind &cached = cache[KindHash()(kind) % cache.size()];
+    CachedKind &cached =
+        cache[(kind.size * 31 + kind.tag * 7 + static_cast<unsigned>(kind.type)) % cache.size()];
 
     if (cached.number == ANY || !(cached.kind == kind))
         cached = {kind, kinds.number_of(kind)};
     return cached.number;
 }
 
-void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, ParsedBlock &block)
+void GoalBlockParser::parse_operation(GoalLexer &lexer, const char *begin, std::string_view verb,
+                                      ParsedBlock &block)
 {
     Operation operation = {0, 0};
     Kind kind;
 
+    if (builder.count() == guilty)
+        throw GoalError{begin,
+                        "this operation waits for itself through requires or irequires; remove the cycle"};
     if (verb == "calc") {
         kind.type = OpType::calc;
         kind.size = number(lexer, STEP_LIMIT_NS, "a computation's whole ns, up to a week");
+        operation.peer = calc_split(kind);
     } else {
         const bool send = verb == "send";
         kind.type = send ? OpType::send : OpType::recv;
@@ -198,7 +214,7 @@ void GoalBlockParser::parse_operation(GoalLexer &lexer, std::string_view verb, P
     block.cpus = std::max(block.cpus, kind.cpu + 1u);
     block.nics = std::max(block.nics, kind.nic + 1u);
     operation.kind = kind_number(kind);
-    operations.push_back(operation);
+    builder.add(operation);
 }
 
 void GoalBlockParser::parse_edge(GoalLexer &lexer, const char *begin, std::string_view after, ParsedBlock &)
@@ -219,7 +235,7 @@ void GoalBlockParser::parse_edge(GoalLexer &lexer, const char *begin, std::strin
     if (from == ANY || to == ANY)
         late_edges.push_back({{begin, after.size()}, before, started});
     else
-        edges.push_back({from, to, started});
+        builder.require(from, to, started);
 }
 
 void GoalBlockParser::add_late_edges()
@@ -231,69 +247,97 @@ void GoalBlockParser::add_late_edges()
                                                   std::string(label.substr(0, 40)) +
                                                   "\"; labels are defined as \"" +
                                                   std::string(label.substr(0, 40)) + ": send ...\""};
-        edges.push_back({labels.find(edge.before), labels.find(edge.after), edge.started});
+        builder.require(labels.find(edge.before), labels.find(edge.after), edge.started);
     }
 }
 
-// Parses the rest of "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" from the colon to the line's end.
-bool GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label, GoalLexer &lexer,
-                                            ParsedBlock &block)
+inline std::uint32_t GoalBlockParser::usual_kind(OpType type, std::uint32_t size, std::uint32_t tag)
 {
-    const char *const begin = lexer.position();
-    const bool send = GoalLexer::stands(at, " send ");
-    std::uint32_t size = 0, peer = 0, tag = 0;
+    const CachedKind &cached = cache[(size * 31 + tag * 7 + static_cast<unsigned>(type)) % cache.size()];
+    const Kind &kind = cached.kind;
 
-    if (!send && !GoalLexer::stands(at, " recv "))
-        return false;
-    at = GoalLexer::short_number(at + 6, size);
-    if (!at || !(send ? GoalLexer::stands(at, "b to ") : GoalLexer::stands(at, "b from ")))
-        return false;
-    at = GoalLexer::short_number(at + (send ? 5 : 7), peer);
-    if (!at || peer >= ranks || !GoalLexer::stands(at, " tag "))
-        return false;
-    at = GoalLexer::short_number(at + 5, tag);
-    // The next line must begin with "l" or "}": anything else may be an attribute of this operation.
-    if (!at || at[0] != '\n' || (at[1] != 'l' && at[1] != '}') || operations.size() == OPERATIONS_LIMIT ||
-        !labels.add_number(label, static_cast<std::uint32_t>(operations.size())))
-        return false;
-    lines.push_back(begin);
-    block.cpus = std::max(block.cpus, 1u);
-    block.nics = std::max(block.nics, 1u);
-    operations.push_back({kind_number({send ? OpType::send : OpType::recv, 0, 0, tag, size}), peer});
-    lexer.go_to(at);
-    return true;
+    if (kind.size == size && kind.tag == tag && kind.type == type && kind.cpu == 0 && kind.nic == 0 &&
+        cached.number != ANY)
+        return cached.number;
+    return kind_number({type, 0, 0, tag, size});
 }
 
-// Parses a line as generators write it, which most lines are. For any other line returns false and changes
-// nothing; parse_line() parses it and reports errors.
-bool GoalBlockParser::parse_usual_line(GoalLexer &lexer, ParsedBlock &block)
+// Parses "8b to 1 tag 0" of a send or "8b from 1 tag 0" of a receive.
+inline const char *GoalBlockParser::parse_usual_message(const char *at, bool send, Operation &operation)
+{
+    std::uint32_t size = 0, tag = 0;
+
+    at = GoalLexer::short_number(at, size);
+    if (!at || !(send ? GoalLexer::stands(at, "b to ") : GoalLexer::stands(at, "b from ")))
+        return nullptr;
+    at = GoalLexer::short_number(at + (send ? 5 : 7), operation.peer);
+    if (!at || operation.peer >= ranks || !GoalLexer::stands(at, " tag "))
+        return nullptr;
+    at = GoalLexer::short_number(at + 5, tag);
+    if (at)
+        operation.kind = usual_kind(send ? OpType::send : OpType::recv, size, tag);
+    return at;
+}
+
+// Parses the rest of "l1: calc 5", "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" from the blank after
+// the colon to the line's end. Returns that place; null, and changes nothing, if it is another line.
+inline const char *GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label)
+{
+    Operation operation = {short_calc, 0};
+
+    if (GoalLexer::stands(at, " calc "))
+        at = GoalLexer::short_number(at + 6, operation.peer);
+    else if (GoalLexer::stands(at, " send "))
+        at = parse_usual_message(at + 6, true, operation);
+    else if (GoalLexer::stands(at, " recv "))
+        at = parse_usual_message(at + 6, false, operation);
+    else
+        return nullptr;
+    // The next line must begin with "l" or "}": anything else may be an attribute of this operation.
+    if (!at || at[0] != '\n' || (at[1] != 'l' && at[1] != '}') || builder.count() == OPERATIONS_LIMIT ||
+        !labels.add_number(label, builder.count()))
+        return nullptr;
+    builder.add(operation);
+    return at;
+}
+
+// Parses lines as generators write them, which most lines are. Stops before another line; parse_line() parses
+// it and reports errors.
+void GoalBlockParser::parse_usual_lines(GoalLexer &lexer)
 {
     const char *at = lexer.position();
-    std::uint32_t label = 0, before = 0;
 
-    if (*at != 'l' || !(at = GoalLexer::short_number(at + 1, label)) || label >= LabelTable::NUMBERS)
-        return false;
-    if (*at == ':')
-        return parse_usual_operation(at + 1, label, lexer, block);
-    if (!GoalLexer::stands(at, " requires l") || !(at = GoalLexer::short_number(at + 11, before)) ||
-        at[0] != '\n' || before >= LabelTable::NUMBERS)
-        return false;
-    const std::uint32_t from = labels.find_number(before), to = labels.find_number(label);
-    if (from == ANY || to == ANY)
-        return false;
-    edges.push_back({from, to, false});
-    lexer.go_to(at);
-    return true;
+    for (;; at++) { // over the line's end
+        std::uint32_t label = 0, before = 0;
+        const char *const begin = at;
+
+        lexer.go_to(begin);
+        if (*at != 'l' || !(at = GoalLexer::short_number(at + 1, label)) || label >= LabelTable::NUMBERS)
+            return;
+        if (*at == ':') {
+            if (!(at = parse_usual_operation(at + 1, label)))
+                return;
+            continue;
+        }
+        if (!GoalLexer::stands(at, " requires l") || !(at = GoalLexer::short_number(at + 11, before)) ||
+            at[0] != '\n' || before >= LabelTable::NUMBERS)
+            return;
+        const std::uint32_t from = labels.find_number(before), to = labels.find_number(label);
+        if (from == ANY || to == ANY)
+            return;
+        builder.require(from, to, false);
+    }
 }
 
 void GoalBlockParser::parse_line(GoalLexer &lexer, ParsedBlock &block)
 {
-    const char *const begin = lexer.position();
+    const GoalLexer at = lexer;
+    const char *const begin = at.position();
     std::string_view word = lexer.word();
 
     if (word.empty())
         expect(false, lexer, "an operation (send, recv, calc), a dependency (a requires b), or \"}\"");
-    if (operations.size() == OPERATIONS_LIMIT)
+    if (builder.count() == OPERATIONS_LIMIT)
         throw GoalError{begin, "more than 2^31 operations of one rank; make the schedule shorter"};
     if (lexer.next() == ' ' || lexer.next() == '\t') {
         // "send 8b" is an operation, "send requires x" a dependency of the operation labelled "send".
@@ -301,23 +345,24 @@ void GoalBlockParser::parse_line(GoalLexer &lexer, ParsedBlock &block)
             GoalLexer ahead = lexer;
             space(ahead);
             if (!GoalLexer::is_letter(ahead.next()) && ahead.next() != ':') {
-                lines.push_back(begin);
-                parse_operation(lexer, word, block);
+                parse_operation(lexer, begin, word, block);
                 return;
             }
         }
         space(lexer);
+        if (GoalLexer::is_digit(lexer.next()))
+            refuse_one_sided(word, at);
     }
     if (lexer.take(':')) {
-        if (!labels.add(word, static_cast<std::uint32_t>(operations.size())))
+        if (!labels.add(word, builder.count()))
             throw GoalError{begin, "the label \"" + std::string(word.substr(0, 40)) +
                                        "\" is used twice in this rank; give each operation its own"};
         space(lexer);
-        const GoalLexer at = lexer;
+        const GoalLexer verb = lexer;
         word = lexer.word();
-        expect(word == "send" || word == "recv" || word == "calc", at, "\"send\", \"recv\" or \"calc\"");
-        lines.push_back(begin);
-        parse_operation(lexer, word, block);
+        refuse_one_sided(word, verb);
+        expect(word == "send" || word == "recv" || word == "calc", verb, "\"send\", \"recv\" or \"calc\"");
+        parse_operation(lexer, begin, word, block);
         return;
     }
     parse_edge(lexer, begin, word, block);
@@ -341,30 +386,36 @@ void GoalBlockParser::parse_rank(GoalLexer &lexer, ParsedBlock &block)
                                                   "; each rank comes once, in ascending order"};
     space(lexer);
     expect(lexer.take('{'), lexer, "\"{\"");
-    operations.clear();
-    lines.clear();
-    edges.clear();
-    late_edges.clear();
-    labels.clear();
-    for (space(lexer); !lexer.take('}'); space(lexer)) {
-        if (lexer.done())
-            throw GoalError{at.position(),
-                            "the file ends inside rank " + std::to_string(rank) + "; close it with \"}\""};
-        if (!parse_usual_line(lexer, block))
-            parse_line(lexer, block);
-    }
-    add_late_edges();
-
-    if (growing.operations.size() + operations.size() > UINT32_MAX)
-        throw GoalError{at.position(), "more than 2^32 operations in a block; make the schedule shorter"};
+    GoalLexer body = lexer;
     block.begins.push_back(at.position());
     block.ranks.push_back(static_cast<std::uint32_t>(rank));
     block.firsts.push_back(static_cast<std::uint32_t>(growing.operations.size()));
-    block.counts.push_back(static_cast<std::uint32_t>(operations.size()));
-    const std::uint32_t guilty = packer.pack(growing, operations, edges);
+    parse_body(lexer, at.position(), block);
+    block.counts.push_back(builder.count());
+    if (growing.operations.size() > UINT32_MAX)
+        throw GoalError{at.position(), "more than 2^32 operations in a block; make the schedule shorter"};
+    guilty = builder.end();
     if (guilty != ANY)
-        throw GoalError{lines[guilty],
-                        "this operation waits for itself through requires or irequires; remove the cycle"};
+        parse_body(body, at.position(), block); // finds its line
+}
+
+// Parses what is between a rank's braces, and the second of them.
+void GoalBlockParser::parse_body(GoalLexer &lexer, const char *begin, ParsedBlock &block)
+{
+    builder.begin(growing);
+    late_edges.clear();
+    labels.clear();
+    for (space(lexer); !lexer.take('}'); space(lexer)) {
+        if (guilty == ANY)
+            parse_usual_lines(lexer);
+        space(lexer);
+        if (lexer.done())
+            throw GoalError{begin, "the file ends inside rank " + std::to_string(block.ranks.back()) +
+                                       "; close it with \"}\""};
+        if (lexer.next() != '}')
+            parse_line(lexer, block);
+    }
+    add_late_edges();
 }
 
 ParsedBlock GoalBlockParser::parse(const char *first, const char *last)
@@ -373,8 +424,6 @@ ParsedBlock GoalBlockParser::parse(const char *first, const char *last)
     ParsedBlock block;
 
     growing.operations.clear();
-    growing.progress.clear();
-    growing.successors.clear();
     growing.other_operations.clear();
     growing.other_ends.clear();
     growing.others.clear();

@@ -38,7 +38,16 @@ public:
     {
         return number < row.size() && row[number].generation == generation ? row[number].operation : ANY;
     }
-    bool add_number(std::uint32_t number, std::uint32_t operation);
+
+    bool add_number(std::uint32_t number, std::uint32_t operation)
+    {
+        if (number >= row.size())
+            grow_row(number);
+        if (row[number].generation == generation)
+            return false;
+        row[number] = {operation, generation};
+        return true;
+    }
 
     static constexpr std::uint32_t NUMBERS = 1'000'000; // smaller numbers are in the row
 
@@ -56,6 +65,7 @@ private:
     static std::uint32_t number_of(std::string_view label);
     static std::uint64_t hash_of(std::string_view label);
     void grow();
+    void grow_row(std::uint32_t number);
 
     std::vector<Entry> entries;
     std::vector<Numbered> row;
@@ -74,7 +84,8 @@ struct ParsedBlock {
 
 class GoalBlockParser {
 public:
-    GoalBlockParser(KindTable &all_kinds, std::uint32_t rank_count) : kinds(all_kinds), ranks(rank_count)
+    GoalBlockParser(KindTable &all_kinds, std::uint32_t rank_count)
+        : kinds(all_kinds), ranks(rank_count), short_calc(all_kinds.number_of({OpType::calc, 0, 0, 0, 0}))
     {
     }
 
@@ -83,10 +94,13 @@ public:
 
 private:
     void parse_rank(GoalLexer &lexer, ParsedBlock &block);
-    bool parse_usual_line(GoalLexer &lexer, ParsedBlock &block);
-    bool parse_usual_operation(const char *at, std::uint32_t label, GoalLexer &lexer, ParsedBlock &block);
+    void parse_body(GoalLexer &lexer, const char *begin, ParsedBlock &block);
+    void parse_usual_lines(GoalLexer &lexer);
+    const char *parse_usual_operation(const char *at, std::uint32_t label);
+    const char *parse_usual_message(const char *at, bool send, Operation &operation);
+    std::uint32_t usual_kind(OpType type, std::uint32_t size, std::uint32_t tag);
     void parse_line(GoalLexer &lexer, ParsedBlock &block);
-    void parse_operation(GoalLexer &lexer, std::string_view verb, ParsedBlock &block);
+    void parse_operation(GoalLexer &lexer, const char *begin, std::string_view verb, ParsedBlock &block);
     void parse_edge(GoalLexer &lexer, const char *begin, std::string_view after, ParsedBlock &block);
     void add_late_edges();
     std::uint32_t kind_number(const Kind &kind);
@@ -102,14 +116,13 @@ private:
 
     KindTable &kinds;
     std::uint32_t ranks;
-    std::vector<Operation> operations;
-    std::vector<const char *> lines; // of the operations
-    std::vector<Edge> edges;
+    std::uint32_t guilty = ANY;       // an operation of a cycle, whose line is looked for
     std::vector<LateEdge> late_edges; // to labels that are defined further down
     LabelTable labels;
-    RankPacker packer;
+    RankBuilder builder;
     Chunk growing; // of the block
     std::array<CachedKind, 256> cache;
+    const std::uint32_t short_calc; // the kind of computations of less than 2^32 ns on the first processor
 };
 
 } // namespace sim

@@ -118,18 +118,14 @@ public:
     // digits one by one: eight at once without a branch are slower, as processors predict how many there are.
     static const char *short_number(const char *from, std::uint32_t &value)
     {
-        std::uint32_t digit = static_cast<unsigned char>(*from) - '0';
-        const char *c = from + 1;
+        std::uint32_t number = 0, digit;
+        const char *c = from;
 
-        if (digit > 9)
-            return nullptr;
-        value = digit;
-        for (; (digit = static_cast<unsigned char>(*c) - '0') <= 9; c++) {
-            if (c - from == 9 || value == 0)
-                return nullptr;
-            value = value * 10 + digit;
-        }
-        return c;
+        for (; (digit = static_cast<unsigned char>(*c) - '0') <= 9; c++)
+            number = number * 10 + digit;
+        value = number;
+        const std::ptrdiff_t digits = c - from;
+        return digits == 1 || (digits > 1 && digits <= 9 && *from != '0') ? c : nullptr;
     }
 
     // Returns whether `text` is at a place.

@@ -11,6 +11,8 @@ GoalProgram::GoalProgram(Schedule &what, const Parameters &parameters)
       posts_first(parameters.order == Order::causes),
       one_at_a_time(posts_first && what.cpus == 1 && what.nics == 1)
 {
+    for (const RankPlace &place : schedule.places)
+        operations_of.push_back(place.chunk->operations.data() + place.first);
     for (const Kind &kind : schedule.kinds.all()) {
         const bool message = kind.type != OpType::calc;
         kinds.push_back({kind, message ? byte_costs(kind.size, parameters) : ByteCost{},
@@ -33,12 +35,11 @@ std::uint32_t GoalProgram::posted_match(std::uint32_t rank, std::uint32_t source
                                         bool take)
 {
     Posted &receives = posted[rank];
-    const RankPlace &place = schedule.places[rank];
     std::uint32_t seen = 0;
 
     // Receives that were posted at the beginning come before all others.
     for (std::uint32_t i = receives.first_open; seen < receives.open; i++) {
-        std::uint8_t &state = place.chunk->progress[place.first + i];
+        std::uint8_t &state = at(rank, i).progress;
         if (state != PROGRESS_POSTED)
             continue;
         if (seen++ == 0)
@@ -74,17 +75,20 @@ std::vector<std::string> GoalProgram::stuck(const std::vector<Unexpected> &left_
 
     for (std::uint32_t rank = 0; rank < schedule.ranks() && lines.size() < lines_max; rank++) {
         for (std::uint32_t i = 0; i < schedule.places[rank].count && lines.size() < lines_max; i++) {
-            const std::uint8_t state = progress_of(rank, i);
+            const std::uint8_t state = at(rank, i).progress;
             if (state != PROGRESS_POSTED && state != PROGRESS_WAITING)
                 continue;
             const bool send = kinds[at(rank, i).kind].kind.type == OpType::send;
             lines.push_back(describe(rank, i) + (send ? " waits for a receive" : " waits for a message"));
+            const std::uint32_t peer = at(rank, i).peer;
+            if (peer != ANY && schedule.places[peer].count == 0)
+                lines.back() += "; rank " + std::to_string(peer) + " has no operations";
         }
     }
     for (const Unexpected &message : left_over) {
         if (lines.size() >= lines_max)
             break;
-        if (progress_of(message.source, message.operation) == PROGRESS_FINISHED)
+        if (at(message.source, message.operation).progress == PROGRESS_FINISHED)
             lines.push_back("rank " + std::to_string(message.rank) + " never receives the message of " +
                             describe(message.source, message.operation));
     }

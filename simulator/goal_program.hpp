@@ -47,7 +47,8 @@ public:
     {
         const Operation &operation = at(rank, index);
         const KindCost &kind = kinds[operation.kind];
-        return {kind.kind.type, kind.kind.cpu, kind.kind.nic, operation.peer, operation.kind, kind.work};
+        return {kind.kind.type, kind.kind.cpu,  kind.kind.nic,
+                operation.peer, operation.kind, kind.work + operation.peer * PS_PER_NS}; // only a calc has it
     }
 
     const ByteCost &cost(std::uint32_t kind) const
@@ -67,15 +68,20 @@ public:
 
         receives.first_open = place.count;
         for (std::uint32_t i = 0; i < place.count; i++) {
-            std::uint8_t &state = place.chunk->progress[place.first + i];
-            if (!posts_first || state != 0 || kinds[at(rank, i).kind].kind.type != OpType::recv)
+            Operation &operation = at(rank, i);
+            if (operation.progress != 0)
                 continue;
-            state = PROGRESS_POSTED;
+            if (!posts_first || kinds[operation.kind].kind.type != OpType::recv) {
+                receives.unreleased++;
+                continue;
+            }
+            operation.progress = PROGRESS_POSTED;
             receives.open++;
             receives.first_open = std::min(receives.first_open, i);
         }
-        for (std::uint32_t i = 0; i < place.count; i++) {
-            if (place.chunk->progress[place.first + i] == 0) {
+        for (std::uint32_t i = 0; receives.unreleased > 0; i++) {
+            if (at(rank, i).progress == 0) {
+                receives.unreleased--;
                 release(i);
                 if (one_at_a_time)
                     break;
@@ -83,40 +89,43 @@ public:
         }
     }
 
-    template <typename Release> void started(std::uint32_t rank, std::uint32_t index, const Release &release)
+    template <typename Release>
+    [[gnu::always_inline]] inline void started(std::uint32_t rank, std::uint32_t index,
+                                               const Release &release)
     {
-        const RankPlace &place = schedule.places[rank];
-        const std::uint8_t state = place.chunk->progress[place.first + index];
+        const Operation &operation = at(rank, index);
 
-        each_successor(place, index, [&](std::uint32_t next, bool start) {
-            if (start && no_longer_waits(place, next))
-                release(next, nullptr);
-        });
+        if (operation.successors == SUCCESSORS_OTHER) [[unlikely]]
+            each_successor_of(rank, index, [&](std::uint32_t next, bool start) {
+                if (start && no_longer_waits(rank, next))
+                    release(next, nullptr);
+            });
         // Operations that are ready from the beginning are released one by one, each when the last has begun.
-        if (one_at_a_time && state == 0) {
+        if (operation.progress == 0 && posted[rank].unreleased > 0 && one_at_a_time) [[unlikely]] {
             static const History beginning;
-            for (std::uint32_t next = index + 1; next < place.count; next++) {
-                if (place.chunk->progress[place.first + next] == 0) {
-                    release(next, &beginning);
-                    break;
-                }
-            }
+            std::uint32_t next = index + 1;
+            while (at(rank, next).progress != 0)
+                next++;
+            posted[rank].unreleased--;
+            release(next, &beginning);
         }
     }
 
     template <typename Release>
     void done(std::uint32_t rank, std::uint32_t index, Time time, const History &, const Release &release)
     {
-        const RankPlace &place = schedule.places[rank];
+        Operation &operation = at(rank, index);
 
-        progress_of(rank, index) = PROGRESS_FINISHED;
-        each_successor(place, index, [&](std::uint32_t next, bool start) {
+        operation.progress = PROGRESS_FINISHED;
+        // By the time that the rank gets there, others will have had their turns.
+        __builtin_prefetch(&operation + PREFETCH_AHEAD, 1);
+        each_successor_of(rank, index, [&](std::uint32_t next, bool start) {
             Time ready = time;
             if (start)
                 return;
             if (!latest.empty())
                 ready = latest[latest_at(rank, next)] = std::max(latest[latest_at(rank, next)], time);
-            if (no_longer_waits(place, next))
+            if (no_longer_waits(rank, next))
                 release(next, ready);
         });
     }
@@ -138,7 +147,7 @@ public:
 
     void post(std::uint32_t rank, std::uint32_t index)
     {
-        progress_of(rank, index) = PROGRESS_WAITING;
+        at(rank, index).progress = PROGRESS_WAITING;
         posted[rank].later.push_back(index);
     }
 
@@ -148,7 +157,7 @@ public:
 
     void waiting(std::uint32_t rank, std::uint32_t index)
     {
-        progress_of(rank, index) = PROGRESS_WAITING;
+        at(rank, index).progress = PROGRESS_WAITING;
     }
 
     // Returns up to `lines_max` lines on which operation waits for what, most useful first, for a run that is
@@ -156,6 +165,8 @@ public:
     std::vector<std::string> stuck(const std::vector<Unexpected> &left_over, std::size_t lines_max) const;
 
 private:
+    static constexpr std::size_t PREFETCH_AHEAD = 16; // operations
+
     struct KindCost {
         Kind kind;
         ByteCost cost;
@@ -166,48 +177,31 @@ private:
     struct Posted {
         std::uint32_t first_open = 0;     // the first open receive that was posted at the beginning, or less
         std::uint32_t open = 0;           // receives that were posted at the beginning
+        std::uint32_t unreleased = 0;     // other operations that are ready from the beginning
         std::vector<std::uint32_t> later; // posted later, in order
     };
 
-    const Operation &at(std::uint32_t rank, std::uint32_t index) const
+    Operation &at(std::uint32_t rank, std::uint32_t index) const
     {
-        const RankPlace &place = schedule.places[rank];
-        return place.chunk->operations[place.first + index];
-    }
-
-    std::uint8_t &progress_of(std::uint32_t rank, std::uint32_t index) const
-    {
-        const RankPlace &place = schedule.places[rank];
-        return place.chunk->progress[place.first + index];
+        return operations_of[rank][index];
     }
 
     template <typename Visit>
-    void each_successor(const RankPlace &place, std::uint32_t index, const Visit &visit) const
+    void each_successor_of(std::uint32_t rank, std::uint32_t index, const Visit &visit) const
     {
-        const Chunk &chunk = *place.chunk;
-        const std::uint16_t successors = chunk.successors[place.first + index];
+        const RankPlace &place = schedule.places[rank];
 
-        if (successors != SUCCESSORS_OTHER) {
-            const std::uint32_t first = index + (successors >> SUCCESSOR_COUNT_BITS);
-            const std::uint32_t number = successors % SUCCESSOR_COUNT_LIMIT;
-            for (std::uint32_t i = 0; i < number; i++)
-                visit(first + i, false);
-            return;
-        }
-        const auto found = std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(),
-                                            place.first + index);
-        const auto list = static_cast<std::size_t>(found - chunk.other_operations.begin());
-        for (std::uint32_t i = list ? chunk.other_ends[list - 1] : 0; i < chunk.other_ends[list]; i++)
-            visit(chunk.others[i] / 2, chunk.others[i] % 2 != 0);
+        each_successor(*place.chunk, place.first, index, visit);
     }
 
     // Notes that something for which `index` waited has happened; returns whether it was the last.
-    bool no_longer_waits(const RankPlace &place, std::uint32_t index)
+    bool no_longer_waits(std::uint32_t rank, std::uint32_t index)
     {
-        std::uint8_t &state = place.chunk->progress[place.first + index];
+        std::uint8_t &state = at(rank, index).progress;
 
         if (state == PROGRESS_MANY) {
             // Safe: only this rank's thread changes this count, and the map's shape does not change.
+            const RankPlace &place = schedule.places[rank];
             std::uint32_t &count = place.chunk->many.find(place.first + index)->second;
             if (--count == 0)
                 state = PROGRESS_READY;
@@ -223,6 +217,7 @@ private:
     }
 
     Schedule &schedule;
+    std::vector<Operation *> operations_of; // each rank's
     std::vector<KindCost> kinds;
     std::vector<Posted> posted;
     std::vector<std::size_t> first_operation; // of each rank among all, if there are several processors

@@ -133,18 +133,29 @@ bool begins_rank(std::string_view text, std::size_t at)
     return next > at + 4 && next < text.size() && GoalLexer::is_digit(text[next]);
 }
 
-// Returns the last place at which "rank R" begins outside comments; 0 if there is none.
-std::size_t last_rank(std::string_view text)
+// Returns the last place from `from` on at which "rank R" begins in a text without "/*", outside comments; 0 if
+// there is none. Looks for the letter that other words of a schedule do not have.
+std::size_t last_rank_without_comments(std::string_view text, std::size_t from)
 {
-    if (text.find("/*") == std::string_view::npos) {
-        for (std::size_t at = text.rfind("rank"); at != std::string_view::npos && at > 0;
-             at = text.rfind("rank", at - 1)) {
-            const std::size_t line = text.rfind('\n', at) + 1;
-            if (begins_rank(text, at) && text.substr(line, at - line).find("//") == std::string_view::npos)
-                return at;
-        }
-        return 0;
+    for (std::size_t end = text.size(); end > from;) {
+        const void *const found = memrchr(text.data() + from, 'k', end - from);
+        if (!found)
+            return 0;
+        end = static_cast<std::size_t>(static_cast<const char *>(found) - text.data());
+        const std::size_t at = end - std::min<std::size_t>(end, 3);
+        const std::size_t line = text.rfind('\n', at) + 1;
+        if (begins_rank(text, at) && text.substr(line, at - line).find("//") == std::string_view::npos)
+            return at;
     }
+    return 0;
+}
+
+// Returns the last place at which "rank R" begins outside comments; 0 if there is none. There is none before
+// `from`.
+std::size_t last_rank(std::string_view text, std::size_t from)
+{
+    if (text.find("/*") == std::string_view::npos)
+        return last_rank_without_comments(text, from);
     std::size_t found = 0;
     for (std::size_t at = 0; at < text.size(); at++) {
         if (text.substr(at, 2) == "//") {
@@ -171,7 +182,7 @@ public:
     // Reads the next block; false at the end.
     bool next(Block &block)
     {
-        std::size_t bytes_needed = BLOCK_BYTES;
+        std::size_t bytes_needed = BLOCK_BYTES, looked = 0;
 
         std::swap(block.text, rest);
         rest.size = 0;
@@ -182,12 +193,15 @@ public:
                     return false;
                 break;
             }
-            const std::size_t cut = last_rank(block.text.text());
+            const std::size_t cut = last_rank(block.text.text(), looked);
             if (cut != 0) {
                 rest.assign(block.text.text().substr(cut));
                 block.text.size = cut;
                 break;
             }
+            // A "rank" at the end, whose number has not been read yet, is looked at again.
+            looked = block.text.text().find_last_not_of(" \t\r\n");
+            looked -= std::min<std::size_t>(looked, sizeof "rank");
             bytes_needed *= 2;
         }
         block.number = count++;
@@ -224,6 +238,7 @@ public:
 
         if (!reader.next(first))
             throw InputError(name + ":1: the file is empty; a schedule begins with \"num_ranks N\"");
+        goal_refuse_foreign(first.text.text().substr(0, 8), name);
         const char *const body = header(first);
         std::vector<std::thread> helpers;
         for (unsigned i = 1; i < threads; i++)

@@ -213,8 +213,10 @@ int command(int count, char **words)
 
     if (const std::optional<int> status = line.parse(count, words))
         return *status;
-    if (run.given())
+    if (run.given()) {
+        run_common.noise.be_like(run_common.parameters.like);
         return run_schedule(run_common, schedule);
+    }
     if (pattern.given())
         return run_pattern(pattern_common, pattern_arguments, repeat, no_quiet);
     if (goal.given())

@@ -61,6 +61,11 @@ void ParameterOptions::add(Command &command)
 
 void ParameterOptions::add_order(Command &command)
 {
+    command.choice("--like", like,
+                   "compute what another simulator does, to the nanosecond: loggopsim stands for --order "
+                   "published --zero-byte published --noise-rule loggopsim; those that are given take "
+                   "precedence",
+                   {"loggopsim"});
     command.choice("--order", order,
                    "order of events at one time: by their causes, or as in the published simulator's queue",
                    {"causes", "published"});
@@ -104,8 +109,11 @@ Parameters ParameterOptions::parameters() const
         p.overhead_per_byte_fs = decimal(overhead_per_byte, 6, STEP_LIMIT, "O (-O) in ns per byte");
     if (!eager_limit.empty())
         p.eager_limit = whole(eager_limit, "S (-S) in bytes");
-    p.zero_bytes = zero_byte == "published" ? ZeroBytes::published : ZeroBytes::nothing;
-    p.order = order == "published" ? Order::published : Order::causes;
+    const auto published = [this](const std::string &given) {
+        return given.empty() ? !like.empty() : given == "published";
+    };
+    p.zero_bytes = published(zero_byte) ? ZeroBytes::published : ZeroBytes::nothing;
+    p.order = published(order) ? Order::published : Order::causes;
     p.handling = handling == "posted" ? Handling::posted : Handling::arrival;
     return p;
 }
@@ -146,8 +154,16 @@ std::vector<Trace> NoiseOptions::read(std::vector<std::string> &descriptions) co
     return all;
 }
 
+void NoiseOptions::be_like(const std::string &like)
+{
+    if (rule.empty())
+        rule = like;
+}
+
 NoiseRule NoiseOptions::noise_rule() const
 {
+    if (rule.empty())
+        return NoiseRule::physical;
     for (const NoiseRule one : {NoiseRule::physical, NoiseRule::loggopsim, NoiseRule::paper2010})
         if (rule == noise_rule_name(one))
             return one;

@@ -19,7 +19,8 @@ struct ParameterOptions {
     std::string system, latency, overhead, overhead_send, overhead_receive, gap, gap_per_byte,
         overhead_per_byte, eager_limit;
     std::string gate;
-    std::string zero_byte = "nothing", handling = "arrival", order = "causes";
+    std::string zero_byte, handling = "arrival", order;
+    std::string like; // a simulator whose rules are the defaults
 
     void add(Command &command);
     void add_order(Command &command);
@@ -28,11 +29,13 @@ struct ParameterOptions {
 
 struct NoiseOptions {
     std::vector<std::string> traces;
-    std::string period, duration, rule = "physical", offsets;
+    std::string period, duration, rule, offsets;
     std::uint64_t seed = 1;
     bool coscheduled = false;
 
     void add(Command &command);
+    // Makes the rule of another simulator the default; `like` is empty or its name.
+    void be_like(const std::string &like);
     // Reads the traces. Throws InputError; remarks go to standard error.
     std::vector<Trace> read(std::vector<std::string> &descriptions) const;
     NoiseRule noise_rule() const; // throws InputError

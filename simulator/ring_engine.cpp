@@ -30,8 +30,8 @@ struct Look {
 // Looks at 64 times. Which of them are due is nearly random, so the code does not branch on it.
 VECTOR_CLONES Look times_look(const Time *times, Time end)
 {
-    static_assert(
-        NEVER == std::numeric_limits<Time>::max()); // all bits but the sign; so | makes any time NEVER
+    static_assert(NEVER ==
+                  std::numeric_limits<Time>::max()); // all bits but the sign; so | makes any time NEVER
     const Times never = {NEVER, NEVER, NEVER, NEVER};
     Times bits = {1, 2, 4, 8}, due = {}, next = never;
 
@@ -79,14 +79,16 @@ std::optional<Result> RingEngine::run()
 {
     Result result;
 
-    domains_each(parts, [this](Part &part) { begin(part); });
+    Team team(parts.size());
+    domains_each(team, parts, [this](Part &part) { begin(part); });
     result.windows = windows_run(
-        parts, parameters.overhead_send + parameters.latency, given_up,
+        team, parts, given_up, parameters.overhead_send + parameters.latency,
+        [](const Part &part) { return *std::min_element(part.group_times.begin(), part.group_times.end()); },
         [this](Part &part, Time end) { process_window(part, end); }, [this](Part &part) { exchange(part); });
     if (given_up)
         return std::nullopt;
     result.finish.resize(std::size_t{ranks} * stands_for);
-    domains_each(parts, [this, &result](Part &part) { collect(part, result.finish); });
+    domains_each(team, parts, [this, &result](Part &part) { collect(part, result.finish); });
     for (const auto &part : parts) {
         result.maximum = std::max(result.maximum, part->maximum);
         result.complete &= part->complete;
@@ -134,7 +136,7 @@ void RingEngine::begin(Part &part)
         part.states[place].noise_start = cursor.start;
         part.states[place].noise_index = cursor.index;
     }
-    std::fill(part.group_times.begin(), part.group_times.end(), 0);
+    part.group_times.assign((std::size_t{count} + GROUP - 1) / GROUP, 0);
     part.iteration_ends.assign(iterations, 0);
     part.mail.assign(part.group_times.size(), {});
     part.later.assign(part.group_times.size(), {});
@@ -176,8 +178,8 @@ void RingEngine::process_window(Part &part, Time end)
 // branches.
 void RingEngine::process_group(Part &part, std::size_t group, Time end)
 {
-    const auto first = static_cast<std::uint32_t>(group * Domain::GROUP); // in the part
-    const std::uint32_t last = std::min(first + Domain::GROUP, part.last - part.first);
+    const auto first = static_cast<std::uint32_t>(group * GROUP); // in the part
+    const std::uint32_t last = std::min(first + GROUP, part.last - part.first);
     Time next = NEVER;
 
     Chunk *const chunks = fetch_due(part, group, end);
@@ -207,7 +209,7 @@ void RingEngine::process_group(Part &part, std::size_t group, Time end)
 // Sorts the group's messages that come before `end` into its ranks' lists. Returns the chunks that hold them.
 RingEngine::Chunk *RingEngine::fetch_due(Part &part, std::size_t group, Time end)
 {
-    const auto first = static_cast<std::uint32_t>(part.first + group * Domain::GROUP);
+    const auto first = static_cast<std::uint32_t>(part.first + group * GROUP);
     const Mailbox mailbox = part.mail[group];
     std::uint32_t count = mailbox.count;
 
@@ -304,9 +306,9 @@ bool RingEngine::happens_before(const Message &a, const Message &b)
     prefetch_rank(part, place + RANKS_AHEAD);
     Rank &rank = part.states[place];
     Time next = part.next_times[place];
-    std::uint32_t head = part.heads[place % Domain::GROUP];
+    std::uint32_t head = part.heads[place % GROUP];
 
-    part.heads[place % Domain::GROUP] = 0;
+    part.heads[place % GROUP] = 0;
     do {
         const Due &due = part.due[head];
         Message &message = *due.message;
@@ -447,7 +449,7 @@ inline RingEngine::Mailbox &RingEngine::outbox(Part &part, std::uint32_t number)
 [[gnu::always_inline]] inline RingEngine::Message &RingEngine::slot(Part &part, std::uint32_t number,
                                                                     Time time)
 {
-    Mailbox &later = part.later[(number - part.first) / Domain::GROUP];
+    Mailbox &later = part.later[(number - part.first) / GROUP];
 
     later.earliest = time < later.earliest ? time : later.earliest;
     return slot(part, later);

@@ -42,7 +42,8 @@ private:
         4; // << i: the message of step + i was processed, its receive not posted
     static constexpr unsigned HANDLED_BITS = 30;
     static constexpr std::uint32_t RANKS_AHEAD = 128;
-    static constexpr std::uint32_t WORD = 64; // ranks that are looked at together
+    static constexpr std::uint32_t WORD = 64;   // ranks that are looked at together
+    static constexpr std::uint32_t GROUP = 256; // ranks whose messages are in one list
 
     // The history of an event as distances in time: from the event back to when it was caused, from there
     // back to when its cause was caused, and once more. UINT32_MAX means that much or more.
@@ -111,6 +112,7 @@ private:
     };
 
     struct Part : Domain {
+        std::vector<Time> group_times; // per group: none of its ranks has an event before
         LargeVector<Rank> states;
         LargeVector<Interfaces> interfaces; // per rank; empty if never busy for longer than the processor
         // Per rank: when its send comes to the processor (again); NEVER: it has begun. Whole words.
@@ -126,7 +128,7 @@ private:
             heads; // per rank: the first of its messages in `due`, in their order; 0: none
         std::array<std::uint64_t, GROUP / 64> busy; // a bit per rank: it has such messages
         std::vector<Time> iteration_ends;
-        std::uint64_t events = 0, messages = 0;
+        std::uint64_t messages = 0;
         Time maximum = 0;
         bool complete = true;
     };

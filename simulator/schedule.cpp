@@ -36,119 +36,101 @@ std::uint64_t Schedule::operations() const
     return sum;
 }
 
-// Sorts edges by `before`, stably.
-void RankPacker::sort(std::size_t count, std::vector<Edge> &edges)
+void RankBuilder::begin(Chunk &whole)
 {
-    heads.assign(count + 1, 0);
-    for (const Edge &edge : edges)
-        heads[edge.before + 1]++;
-    for (std::size_t i = 0; i < count; i++)
-        heads[i + 1] += heads[i];
-    sorted.resize(edges.size());
-    for (const Edge &edge : edges)
-        sorted[heads[edge.before]++] = edge;
-    sorted.swap(edges);
+    chunk = &whole;
+    first = static_cast<std::uint32_t>(chunk->operations.size());
+    backwards = false;
+    others.clear();
 }
 
-// Encodes the successors that these edges of one operation name in two bytes; SUCCESSORS_OTHER if they are
-// not in a row.
-static std::uint16_t successors_in_a_row(const Edge *first, const Edge *end)
+// Counts in the map what an operation's byte cannot.
+void RankBuilder::count_many(std::uint32_t after)
 {
-    const auto number = static_cast<std::uint32_t>(end - first);
+    std::uint32_t &many = chunk->many[first + after];
 
-    if (first->after <= first->before || first->after - first->before >= SUCCESSOR_DISTANCE_LIMIT ||
-        end - first >= SUCCESSOR_COUNT_LIMIT)
-        return SUCCESSORS_OTHER;
-    for (std::uint32_t i = 0; i < number; i++)
-        if (first[i].started || first[i].after != first->after + i)
-            return SUCCESSORS_OTHER;
-    return static_cast<std::uint16_t>((first->after - first->before) << SUCCESSOR_COUNT_BITS | number);
+    many = many ? many + 1 : PROGRESS_READY;
+    chunk->operations[first + after].progress = PROGRESS_MANY;
+}
+
+// Notes a successor that does not follow the others in their row; these are noted with it.
+void RankBuilder::require_other(std::uint32_t before, std::uint32_t after, bool started)
+{
+    std::uint16_t &successors = chunk->operations[first + before].successors;
+
+    if (successors != SUCCESSORS_OTHER)
+        each_successor(*chunk, first, before, [&](std::uint32_t next, bool) {
+            others.push_back({before, next, false});
+        });
+    successors = SUCCESSORS_OTHER;
+    others.push_back({before, after, started});
+}
+
+// Puts the noted successors into the overflow list, operation by operation.
+void RankBuilder::put_others()
+{
+    heads.assign(count() + 1, 0);
+    for (const Edge &edge : others)
+        heads[edge.before + 1]++;
+    for (std::size_t i = 1; i < heads.size(); i++)
+        heads[i] += heads[i - 1];
+    sorted.resize(others.size());
+    for (const Edge &edge : others)
+        sorted[heads[edge.before]++] = edge;
+    for (std::size_t i = 0; i < sorted.size(); i++) {
+        chunk->others.push_back(sorted[i].after * 2 + sorted[i].started);
+        if (i + 1 < sorted.size() && sorted[i + 1].before == sorted[i].before)
+            continue;
+        chunk->other_operations.push_back(first + sorted[i].before);
+        chunk->other_ends.push_back(static_cast<std::uint32_t>(chunk->others.size()));
+    }
 }
 
 // Finds an operation of a cycle: removes operations that wait for nothing until there are none; the rest
 // contains a cycle.
-std::uint32_t RankPacker::operation_of_a_cycle(std::size_t count, const std::vector<Edge> &edges)
+std::uint32_t RankBuilder::operation_of_a_cycle()
 {
-    heads.assign(count + 1, 0);
-    for (const Edge &edge : edges)
-        heads[edge.before + 1]++;
-    for (std::size_t i = 0; i < count; i++)
-        heads[i + 1] += heads[i];
+    const std::uint32_t operations = count();
+
+    waits.resize(operations);
     order.clear();
-    std::vector<std::uint32_t> waiting = counts;
-    for (std::uint32_t i = 0; i < count; i++)
-        if (waiting[i] == 0)
+    for (std::uint32_t i = 0; i < operations; i++) {
+        const std::uint8_t progress = chunk->operations[first + i].progress;
+        waits[i] = progress == PROGRESS_MANY ? chunk->many[first + i] : progress;
+        if (progress == 0)
             order.push_back(i);
+    }
     for (std::size_t next = 0; next < order.size(); next++)
-        for (std::uint32_t i = heads[order[next]]; i < heads[order[next] + 1]; i++)
-            if (--waiting[edges[i].after] == 0)
-                order.push_back(edges[i].after);
-    if (order.size() == count)
+        each_successor(*chunk, first, order[next], [&](std::uint32_t after, bool) {
+            if (--waits[after] == 0)
+                order.push_back(after);
+        });
+    if (order.size() == operations)
         return ANY;
-    // Going back along edges from any remaining operation must meet an operation twice, which is in a cycle.
-    std::vector<std::uint32_t> before(count, ANY);
-    for (const Edge &edge : edges)
-        if (waiting[edge.before] != 0)
-            before[edge.after] = edge.before;
+    // Going back from any remaining operation must meet an operation twice, which is in a cycle.
+    std::vector<std::uint32_t> before(operations, ANY);
+    for (std::uint32_t i = 0; i < operations; i++)
+        if (waits[i] != 0)
+            each_successor(*chunk, first, i, [&](std::uint32_t after, bool) { before[after] = i; });
     std::uint32_t at = 0;
-    while (waiting[at] == 0)
+    while (waits[at] == 0)
         at++;
-    for (std::size_t step = 0; step < count; step++)
+    for (std::uint32_t step = 0; step < operations; step++)
         at = before[at];
     return at;
 }
 
-std::uint32_t RankPacker::pack(Chunk &chunk, const std::vector<Operation> &operations,
-                               std::vector<Edge> &edges)
+std::uint32_t RankBuilder::end()
 {
-    const std::size_t count = operations.size();
-    const auto first = static_cast<std::uint32_t>(chunk.operations.size());
-    bool in_order = true;
-    bool backwards = false;
-
-    counts.assign(count, 0);
-    for (std::size_t i = 0; i < edges.size(); i++) {
-        counts[edges[i].after]++;
-        backwards |= edges[i].after <= edges[i].before;
-        in_order &= i == 0 || edges[i - 1].before <= edges[i].before;
-    }
-    if (!in_order)
-        sort(count, edges);
-    if (backwards) {
-        const std::uint32_t guilty = operation_of_a_cycle(count, edges);
-        if (guilty != ANY)
-            return guilty;
-    }
-
-    chunk.operations.insert(chunk.operations.end(), operations.begin(), operations.end());
-    chunk.successors.resize(first + count, 0);
-    for (std::uint32_t i = 0; i < count; i++) {
-        if (counts[i] >= PROGRESS_READY)
-            chunk.many[first + i] = counts[i];
-        chunk.progress.push_back(counts[i] >= PROGRESS_READY ? PROGRESS_MANY
-                                                             : static_cast<std::uint8_t>(counts[i]));
-    }
-    for (std::size_t i = 0; i < edges.size();) {
-        std::size_t end = i + 1;
-        while (end < edges.size() && edges[end].before == edges[i].before)
-            end++;
-        const std::uint32_t before = first + edges[i].before;
-        chunk.successors[before] = successors_in_a_row(&edges[i], &edges[i] + (end - i));
-        if (chunk.successors[before] == SUCCESSORS_OTHER) {
-            chunk.other_operations.push_back(before);
-            for (std::size_t j = i; j < end; j++)
-                chunk.others.push_back(edges[j].after * 2 + edges[j].started);
-            chunk.other_ends.push_back(static_cast<std::uint32_t>(chunk.others.size()));
-        }
-        i = end;
-    }
-    return ANY;
+    if (!others.empty())
+        put_others();
+    return backwards ? operation_of_a_cycle() : ANY;
 }
 
 std::string operation_text(const Operation &operation, const Kind &kind)
 {
     if (kind.type == OpType::calc)
-        return "calc " + std::to_string(kind.size);
+        return "calc " + std::to_string(calc_ns(kind, operation));
     const bool send = kind.type == OpType::send;
     std::string text = send ? "send " : "recv ";
     text += std::to_string(kind.size) + (send ? "b to " : "b from ");

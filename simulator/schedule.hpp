@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// schedule.hpp: a GOAL schedule in memory, about a dozen bytes per operation.
+// schedule.hpp: a GOAL schedule in memory, twelve bytes per operation.
 //
-// An operation takes eight bytes: its kind and its peer. A kind is everything except the peer; operations
-// that are alike share it, so a schedule of millions of operations usually has a handful of kinds. Each
-// operation also has a byte of progress, and two bytes for the usual successors, a few operations in a row.
+// An operation takes four bytes for its kind and four for its peer. A kind is everything except the peer;
+// operations that are alike share it, so a schedule of millions of operations usually has a handful of kinds.
+// Two bytes are for the usual successors, a few operations in a row, and one for the operation's progress.
 // Other successors are in an overflow list. Ranks are in chunks as their readers produced them, each chunk in
 // the order of its ranks.
 #pragma once
 
 #include "time.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -32,7 +33,7 @@ struct Kind {
     std::uint8_t cpu = 0;
     std::uint8_t nic = 0;
     std::uint32_t tag = 0;  // ANY for a receive of any tag
-    std::uint64_t size = 0; // bytes, or ns of a calc
+    std::uint64_t size = 0; // bytes; of a calc: its ns without the 32 lowest bits, which are in its peer
 
     bool operator==(const Kind &) const = default;
 };
@@ -59,15 +60,26 @@ private:
 
 struct Operation {
     std::uint32_t kind;
-    std::uint32_t peer; // the other rank; ANY for a receive from any; 0 for a calc
+    std::uint32_t peer; // the other rank; ANY for a receive from any; of a calc: see calc_ns()
+    std::uint16_t successors = 0;
+    std::uint8_t progress = 0;
 };
 
-// `after` waits until `before` has finished (requires) or has started (irequires); indices within one rank.
-struct Edge {
-    std::uint32_t before;
-    std::uint32_t after;
-    bool started;
-};
+// Returns a calc's ns. Computations differ in length more than anything else, so a kind for each length would
+// be one for almost each operation.
+inline std::uint64_t calc_ns(const Kind &kind, const Operation &operation)
+{
+    return kind.size | operation.peer;
+}
+
+// Moves the lowest bits of a calc's ns from `kind` to the peer, which is returned.
+inline std::uint32_t calc_split(Kind &kind)
+{
+    const auto low = static_cast<std::uint32_t>(kind.size);
+
+    kind.size -= low;
+    return low;
+}
 
 // The byte of progress: the number of operations for which it still waits, or one of these.
 constexpr std::uint8_t PROGRESS_READY = 251; // all that it waited for has happened
@@ -76,17 +88,16 @@ constexpr std::uint8_t PROGRESS_WAITING =
 constexpr std::uint8_t PROGRESS_POSTED = 253; // a receive that was posted at the beginning and is not matched
 constexpr std::uint8_t PROGRESS_FINISHED = 254;
 constexpr std::uint8_t PROGRESS_MANY = 255; // the count is in Chunk::many
-// The two bytes of successors: 0 if none; else the distance to the first, and how many in a row wait for the
-// operation's end.
+// The two bytes of successors: how many in a row wait for the operation's end (0: none), and the distance to
+// the first, plus SUCCESSOR_DISTANCE_ZERO.
 constexpr unsigned SUCCESSOR_COUNT_BITS = 4;
-constexpr std::uint32_t SUCCESSOR_COUNT_LIMIT = 1u << SUCCESSOR_COUNT_BITS;                 // fewer
-constexpr std::uint32_t SUCCESSOR_DISTANCE_LIMIT = (1u << (16 - SUCCESSOR_COUNT_BITS)) - 1; // less
-constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX; // in the overflow list
+constexpr std::uint32_t SUCCESSOR_COUNT_LIMIT = 1u << SUCCESSOR_COUNT_BITS; // fewer
+constexpr std::uint32_t SUCCESSOR_DISTANCE_ZERO = 1u << (15 - SUCCESSOR_COUNT_BITS);
+constexpr std::uint32_t SUCCESSOR_DISTANCE_LIMIT = 2 * SUCCESSOR_DISTANCE_ZERO - 1; // less, plus zero
+constexpr std::uint16_t SUCCESSORS_OTHER = UINT16_MAX;                              // in the overflow list
 
 struct Chunk {
     std::vector<Operation> operations;
-    std::vector<std::uint8_t> progress;
-    std::vector<std::uint16_t> successors;
     std::vector<std::uint32_t> other_operations; // ascending, places in `operations`
     std::vector<std::uint32_t> other_ends;       // end of each operation's successors in `others`
     std::vector<std::uint32_t> others;           // index in the rank * 2 + (1: waits for the start only)
@@ -116,19 +127,83 @@ public:
     unsigned nics = 1;
 };
 
-// Adds one rank's operations and edges at the end of a chunk. Edges name operations of this rank; an edge may
-// appear more than once. If the edges form a cycle, adds nothing and returns an operation of the cycle; else
-// returns ANY.
-class RankPacker {
+// Visits what waits for an operation of a rank: visit(successor, whether it waits for the start only).
+template <typename Visit>
+void each_successor(const Chunk &chunk, std::uint32_t first, std::uint32_t index, const Visit &visit)
+{
+    const std::uint32_t successors = chunk.operations[first + index].successors;
+
+    if (successors != SUCCESSORS_OTHER) {
+        std::uint32_t next = index + (successors >> SUCCESSOR_COUNT_BITS) - SUCCESSOR_DISTANCE_ZERO;
+        for (std::uint32_t left = successors % SUCCESSOR_COUNT_LIMIT; left != 0; left--)
+            visit(next++, false);
+        return;
+    }
+    const auto found =
+        std::lower_bound(chunk.other_operations.begin(), chunk.other_operations.end(), first + index);
+    const auto list = static_cast<std::size_t>(found - chunk.other_operations.begin());
+    for (std::uint32_t i = list ? chunk.other_ends[list - 1] : 0; i < chunk.other_ends[list]; i++)
+        visit(chunk.others[i] / 2, chunk.others[i] % 2 != 0);
+}
+
+// Adds ranks at the end of a chunk, operation by operation.
+class RankBuilder {
 public:
-    std::uint32_t pack(Chunk &chunk, const std::vector<Operation> &operations, std::vector<Edge> &edges);
+    // Begins a rank. Its operations are counted from 0.
+    void begin(Chunk &whole);
+
+    // Returns the number of operations of the rank so far.
+    std::uint32_t count() const
+    {
+        return static_cast<std::uint32_t>(chunk->operations.size()) - first;
+    }
+
+    void add(const Operation &operation)
+    {
+        chunk->operations.push_back(operation);
+    }
+
+    // Lets `after` wait until `before` has finished or, if `started`, has started. Both exist; twice is the
+    // same as once.
+    void require(std::uint32_t before, std::uint32_t after, bool started)
+    {
+        std::uint16_t &successors = chunk->operations[first + before].successors;
+        std::uint8_t &progress = chunk->operations[first + after].progress;
+        const std::uint32_t distance = after - before + SUCCESSOR_DISTANCE_ZERO;
+        const std::uint32_t number = successors % SUCCESSOR_COUNT_LIMIT;
+
+        backwards |= after <= before;
+        if (++progress >= PROGRESS_READY)
+            count_many(after);
+        if (started || distance >= SUCCESSOR_DISTANCE_LIMIT || number == SUCCESSOR_COUNT_LIMIT - 1)
+            require_other(before, after, started);
+        else if (number == 0)
+            successors = static_cast<std::uint16_t>(distance << SUCCESSOR_COUNT_BITS | 1);
+        else if (distance == (successors >> SUCCESSOR_COUNT_BITS) + number)
+            successors++;
+        else
+            require_other(before, after, false);
+    }
+
+    // Ends the rank. If what it requires forms a cycle, returns an operation of it; else returns ANY.
+    std::uint32_t end();
 
 private:
-    std::uint32_t operation_of_a_cycle(std::size_t count, const std::vector<Edge> &edges);
-    void sort(std::size_t count, std::vector<Edge> &edges);
+    struct Edge {
+        std::uint32_t before, after;
+        bool started;
+    };
 
-    std::vector<std::uint32_t> counts, heads, order;
-    std::vector<Edge> sorted;
+    void require_other(std::uint32_t before, std::uint32_t after, bool started);
+    void count_many(std::uint32_t after);
+    void put_others();
+    std::uint32_t operation_of_a_cycle();
+
+    Chunk *chunk = nullptr;
+    std::uint32_t first = 0; // in the chunk
+    bool backwards = false;  // an operation waits for a later one
+    std::vector<Edge> others, sorted;
+    std::vector<std::uint32_t> heads, waits, order;
 };
 
 // Returns a text such as "recv 8b from 3 tag 0", for messages.

@@ -1,43 +1,35 @@
 // SPDX-License-Identifier: BSD-2-Clause
 //
-// windows.hpp: takes threads through windows of simulated time, within which their ranks cannot influence
-// each other.
+// windows.hpp: takes domains of ranks through windows of simulated time, within which their ranks cannot
+// influence each other.
 //
-// For each group of ranks the time of the earliest event is known, so that windows with few busy ranks are
-// cheap.
+// A window begins with the first event of all domains, so empty time costs nothing. If a window has many
+// events, each thread takes its domain through it. If it has few, waking the other threads would cost more than
+// their help is worth, and the first thread takes all domains through it, one after the other.
 #pragma once
 
 #include "time.hpp"
 
 #include <algorithm>
 #include <atomic>
-#include <barrier>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sim {
 
 // The ranks of one thread; the engines derive from it.
 struct alignas(64) Domain {
-    static constexpr std::uint32_t GROUP = 256;
-
     unsigned number = 0;
     std::uint32_t first = 0, last = 0; // ranks first to last - 1
-    std::vector<Time> group_times;     // per group: none of its ranks has an event before
-    Time next = NEVER;
-    std::exception_ptr failure;
+    std::uint64_t events = 0;          // processed; an event that is put off counts again
 
     bool has(std::uint32_t rank) const
     {
         return rank >= first && rank < last;
-    }
-
-    void event_at(std::uint32_t rank, Time time)
-    {
-        Time &group = group_times[(rank - first) / GROUP];
-        group = std::min(group, time);
     }
 };
 
@@ -51,75 +43,122 @@ void domains_deal(std::vector<std::unique_ptr<Some>> &domains, unsigned parts, s
         domain.number = i;
         domain.first = static_cast<std::uint32_t>(std::uint64_t{ranks} * i / parts);
         domain.last = static_cast<std::uint32_t>(std::uint64_t{ranks} * (i + 1) / parts);
-        domain.group_times.assign((domain.last - domain.first + Domain::GROUP - 1) / Domain::GROUP, NEVER);
     }
 }
 
-// Calls `work(domain)` for each domain in its own thread, the first in this thread. Throws what one of them
-// throws.
-template <typename Some, typename Work>
-void domains_each(std::vector<std::unique_ptr<Some>> &domains, const Work &work)
-{
-    std::vector<std::thread> helpers;
-    const auto guarded = [&work](Some &domain) {
-        try {
-            work(domain);
-        } catch (...) {
-            domain.failure = std::current_exception();
-        }
-    };
+// This thread and helpers, which sleep until there is work for them.
+class Team {
+public:
+    explicit Team(std::size_t threads) : failures(threads)
+    {
+        for (std::size_t i = 1; i < threads; i++)
+            helpers.emplace_back([this, i] { help(i); });
+    }
 
-    for (std::size_t i = 1; i < domains.size(); i++)
-        helpers.emplace_back([&guarded, domain = domains[i].get()] { guarded(*domain); });
-    guarded(*domains[0]);
-    for (std::thread &helper : helpers)
-        helper.join();
-    for (const auto &domain : domains)
-        if (domain->failure)
-            std::rethrow_exception(domain->failure);
+    ~Team()
+    {
+        begin(nullptr);
+        for (std::thread &helper : helpers)
+            helper.join();
+    }
+
+    Team(const Team &) = delete;
+    Team &operator=(const Team &) = delete;
+
+    // Calls `work(i)` in thread i, for all, and waits for them. Throws what one of them throws.
+    void each(const std::function<void(std::size_t)> &work)
+    {
+        busy = helpers.size();
+        begin(&work);
+        attempt(work, 0);
+        for (std::size_t left = busy; left != 0; left = busy)
+            busy.wait(left);
+        for (std::exception_ptr &failure : failures)
+            if (failure)
+                std::rethrow_exception(std::exchange(failure, nullptr));
+    }
+
+private:
+    void begin(const std::function<void(std::size_t)> *what)
+    {
+        job = what;
+        jobs++;
+        jobs.notify_all();
+    }
+
+    void attempt(const std::function<void(std::size_t)> &work, std::size_t thread)
+    {
+        try {
+            work(thread);
+        } catch (...) {
+            failures[thread] = std::current_exception();
+        }
+    }
+
+    void help(std::size_t thread)
+    {
+        for (std::uint32_t seen = 0;; seen++) {
+            jobs.wait(seen);
+            if (!job)
+                return;
+            attempt(*job, thread);
+            if (--busy == 0)
+                busy.notify_one();
+        }
+    }
+
+    const std::function<void(std::size_t)> *job = nullptr; // null: the end
+    std::atomic<std::uint32_t> jobs = 0;
+    std::atomic<std::size_t> busy = 0; // helpers that have not finished the job
+    std::vector<std::exception_ptr> failures;
+    std::vector<std::thread> helpers;
+};
+
+// Calls `work(domain)` for each domain in its own thread. Throws what one of them throws.
+template <typename Some, typename Work>
+void domains_each(Team &team, std::vector<std::unique_ptr<Some>> &domains, const Work &work)
+{
+    team.each([&](std::size_t i) { work(*domains[i]); });
 }
 
-// Repeats until no domain has an event: each thread calls process(domain, end) up to a common end, then
-// exchange(domain) for what the domains sent to each other. `length` is the least time from a cause to an
-// effect at another rank. Ends early if either throws or `stop` is set. Returns the number of windows.
-template <typename Some, typename Process, typename Exchange>
-std::uint64_t windows_run(std::vector<std::unique_ptr<Some>> &domains, Time length,
-                          const std::atomic<bool> &stop, const Process &process, const Exchange &exchange)
+// Repeats until no domain has an event: calls process(domain, end) for all domains, then exchange(domain) for
+// what the domains sent to each other. `length` is the least time from a cause to an effect at another rank;
+// `earliest(domain)` returns the time of the domain's first event. Ends early if `stop` is set. Returns the
+// number of windows.
+template <typename Some, typename Earliest, typename Process, typename Exchange>
+std::uint64_t windows_run(Team &team, std::vector<std::unique_ptr<Some>> &domains,
+                          const std::atomic<bool> &stop, Time length, const Earliest &earliest,
+                          const Process &process, const Exchange &exchange)
 {
-    std::barrier<> meeting(static_cast<std::ptrdiff_t>(domains.size()));
-    constexpr Time GIVE_UP = -1; // before all times, so that every thread sees it
+    constexpr std::uint64_t EVENTS_SHARED = 2000; // about 100 us of work, ten times a wake-up
+    const auto events = [&domains] {
+        std::uint64_t sum = 0;
+        for (const auto &domain : domains)
+            sum += domain->events;
+        return sum;
+    };
+    bool shared = false; // the last window had many events, so this one probably has
     std::uint64_t windows = 0;
+    const auto each = [&](const auto &work) {
+        if (shared)
+            domains_each(team, domains, work);
+        else
+            for (const auto &domain : domains)
+                work(*domain);
+    };
 
-    domains_each(domains, [&](Some &domain) {
-        std::exception_ptr failure;
-        const auto guarded = [&](const auto &work) {
-            try {
-                work();
-            } catch (...) {
-                failure = std::current_exception();
-            }
-        };
-
-        for (std::uint64_t round = 0;; round++) {
-            domain.next = failure || stop
-                              ? GIVE_UP
-                              : *std::min_element(domain.group_times.begin(), domain.group_times.end());
-            meeting.arrive_and_wait();
-            Time now = NEVER;
-            for (const auto &other : domains)
-                now = std::min(now, other->next);
-            if (now == NEVER || now == GIVE_UP) {
-                if (domain.number == 0)
-                    windows = round;
-                break;
-            }
-            guarded([&] { process(domain, now + length); });
-            meeting.arrive_and_wait();
-            guarded([&] { exchange(domain); });
-        }
-        if (failure)
-            std::rethrow_exception(failure);
-    });
+    for (; !stop; windows++) {
+        Time now = NEVER;
+        for (const auto &domain : domains)
+            now = std::min(now, earliest(*domain));
+        if (now == NEVER)
+            break;
+        const Time end = now + length;
+        const std::uint64_t before = events();
+        each([&](Some &domain) { process(domain, end); });
+        each([&](Some &domain) { exchange(domain); });
+        shared = domains.size() > 1 && events() - before >= EVENTS_SHARED;
+    }
     return windows;
 }
 

@@ -17,11 +17,13 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
 
+from lab.bench.schedules import SCHEDULES, schedule_write
 from lab.common.errors import LabError
 from lab.common.files import text_write
 from lab.common.paths import REPORT, SIMULATOR
@@ -137,8 +139,13 @@ def the_command(largest: int, repeats: int) -> str:
 
 #: The folder of a built public simulator, with its LogGOPSim and txt2bin.
 PUBLIC_FOLDER = "TACET_LOGGOPSIM"
-#: What both simulate, text included: pattern and log2 of its ranks.
+#: Sweep3D on 512 ranks is used instead of 64 if it is in that folder.
+SWEEP3D_512 = "sweep3d-512.goal"
+#: Built-in patterns that both simulate: pattern and log2 of its ranks.
 SIDE_BY_SIDE = (("dissemination", 16), ("recursive-doubling", 16), ("bcast", 18))
+#: Pairs of runs. The lowest and highest of six ratios hold their median with 97 % confidence, whatever the
+#: distribution: all six are on one side of it in one of 2^5 cases.
+PAIRS_MIN = 6
 
 
 def spent(words: list[object]) -> tuple[float, float]:
@@ -153,35 +160,77 @@ def spent(words: list[object]) -> tuple[float, float]:
     return seconds, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
 
 
+def ratio(theirs: list[float], ours: list[float]) -> str:
+    """Returns the median of the pairs' ratios, and the lowest and highest."""
+    ratios = [a / b for a, b in zip(theirs, ours, strict=True)]
+    return f"{float(np.median(ratios)):.1f} [{min(ratios):.1f}, {max(ratios):.1f}]"
+
+
+def schedule_rows(folder: Path, scratch: Path) -> Iterator[tuple[str, Path]]:
+    """Writes the schedules of the comparison one after the other; yields their names and paths."""
+    text = scratch / "schedule.goal"
+    for pattern, log in SIDE_BY_SIDE:
+        sim(["goal", pattern, "-n", 1 << log, "--output", text])
+        yield f"{pattern}, 2^{log} ranks", text
+    larger = folder / SWEEP3D_512
+    for name in SCHEDULES:
+        if name.startswith("Sweep3D") and larger.is_file():
+            yield "Sweep3D, 512 ranks", larger
+            continue
+        schedule_write(name, text)
+        yield name, text
+
+
+def compared(name: str, text: Path, folder: Path, pairs: int) -> list[str]:
+    """Returns a row: medians of the seconds, and the ratios of time and CPU time, in our order and in the
+    public one."""
+    binary = text.with_suffix(".bin") if text.name != SWEEP3D_512 else Path(f"{text}.bin")
+    spent([folder / "txt2bin", "-i", text, "-o", binary])
+    commands: list[list[object]] = [
+        [folder / "LogGOPSim", "-b", "-f", binary],
+        [SIMULATOR, "run", text, "-q"],
+        [SIMULATOR, "run", text, "-q", "--like", "loggopsim"],
+    ]
+    for command in commands:
+        spent(command)  # into the system's caches
+    runs = [[spent(command) for command in commands] for _ in range(pairs)]
+    public, ours, like = ([[run[which][k] for run in runs] for k in (0, 1)] for which in range(3))
+    binary.unlink()
+    return [
+        name,
+        *(f"{float(np.median(values)):.3g}" for values in (*ours, *public)),
+        *(ratio(public[k], ours[k]) for k in (0, 1)),
+        *(ratio(public[k], like[k]) for k in (0, 1)),
+    ]
+
+
 def side_by_side(folder: Path, repeats: int) -> str:
     """Compares, in turn, the simulator on GOAL text, reading included, with the public simulator on its
-    binary form; the quickest of `repeats` each. The conversion's time is shown but not counted."""
+    binary form, whose conversion is not counted."""
     for program in ("LogGOPSim", "txt2bin"):
         if not os.access(folder / program, os.X_OK):
             raise LabError(
                 f"{PUBLIC_FOLDER}={folder}: no program {program} there; build the public simulator first"
             )
-    lines = []
+    pairs = max(repeats, PAIRS_MIN)
     with tempfile.TemporaryDirectory() as scratch:
-        text, binary = Path(scratch) / "schedule.goal", Path(scratch) / "schedule.bin"
-        for pattern, log in SIDE_BY_SIDE:
-            sim(["goal", pattern, "-n", 1 << log, "--output", text])
-            converted = spent([folder / "txt2bin", "-i", text, "-o", binary])
-            runs = [
-                (spent([SIMULATOR, "run", text, "-q"]), spent([folder / "LogGOPSim", "-f", binary]))
-                for _ in range(repeats)
-            ]
-            ours, public = (tuple(min(run[i][k] for run in runs) for k in (0, 1)) for i in (0, 1))
-            lines.append(
-                [
-                    f"{pattern}, 2^{log} ranks",
-                    *(f"{value:.3g}" for value in (*ours, *public, converted[0])),
-                    f"{public[0] / ours[0]:.1f}",
-                    f"{public[1] / ours[1]:.1f}",
-                ]
-            )
-    head = ["GOAL text", "ours s", "CPU s", "public s", "CPU s", "converting s", "time / ours", "CPU / ours"]
-    return table(head, lines)
+        lines = [compared(name, text, folder, pairs) for name, text in schedule_rows(folder, Path(scratch))]
+    head = ["GOAL text", "ours s", "CPU s", "public s", "CPU s"]
+    head += ["time / ours", "CPU / ours", "time / --like", "CPU / --like"]
+    return f"{table(head, lines)}\n{pairs} pairs each: median [lowest, highest]"
+
+
+def alone(repeats: int) -> str:
+    """Measures Sweep3D if there is no public simulator; the quickest of `repeats`."""
+    with tempfile.TemporaryDirectory() as scratch:
+        text = Path(scratch) / "schedule.goal"
+        schedule_write(next(iter(SCHEDULES)), text)
+        runs = [spent([SIMULATOR, "run", text, "-q"]) for _ in range(repeats)]
+    seconds, cpu = (min(run[k] for run in runs) for k in (0, 1))
+    return (
+        f"sim run of {next(iter(SCHEDULES))}: {seconds:.3g} s, {cpu:.3g} CPU s\n"
+        f"public simulator: not compared; set {PUBLIC_FOLDER}=FOLDER to the folder of a built one"
+    )
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -208,10 +257,6 @@ def run(options: argparse.Namespace, out: TextIO | None = None) -> int:
     print(f"\n{as_table(rows)}\n\n{options.out / 'sim.json'}", file=out or sys.stdout, flush=True)
     print(f"\n{the_command(options.largest, options.repeats)}", file=out or sys.stdout, flush=True)
     public = os.environ.get(PUBLIC_FOLDER)
-    comparison = (
-        side_by_side(Path(public), options.repeats)
-        if public
-        else f"public simulator: not compared; set {PUBLIC_FOLDER}=FOLDER to the folder of a built one"
-    )
+    comparison = side_by_side(Path(public), options.repeats) if public else alone(options.repeats)
     print(f"\n{comparison}", file=out or sys.stdout, flush=True)
     return 0

@@ -13,6 +13,7 @@
 #include "../../simulator/statistics.hpp"
 #include "check.h"
 
+#include <deque>
 #include <sstream>
 
 using namespace sim;
@@ -353,6 +354,79 @@ TEST(events_of_an_alltoall_are_as_many_as_its_messages)
     }
 }
 
+// Small differences and the largest, in a queue that is filled and emptied in turns.
+TEST(packed_events_come_out_as_they_went_in)
+{
+    for (unsigned round = 0; round < 50; round++) {
+        ChunkPool pool;
+        PackedEvents packed;
+        std::deque<Event> plain;
+        Event event;
+        const auto step = [&] { return random_below(random_below(8) ? 3 : std::uint64_t{ 1 } << 61); };
+        event.rank = round;
+        for (unsigned i = 0; i < 2000; i++) {
+            if (random_below(3)) {
+                event.history = { event.history.caused + static_cast<Time>(step() / 2000),
+                                  static_cast<Time>(step()), -static_cast<Time>(random_below(3)) };
+                event.operation += static_cast<std::uint32_t>(step());
+                event.source = static_cast<std::uint32_t>(random_below(2) ? event.source - 1 : step());
+                event.info = static_cast<std::uint32_t>(step());
+                packed.push(pool, event);
+                plain.push_back(event);
+                CHECK(!happens_before(packed.back(), event) && !happens_before(event, packed.back()));
+            } else if (!plain.empty()) {
+                const Event &expected = plain.front(), &found = packed.front();
+                CHECK(!happens_before(found, expected) && !happens_before(expected, found));
+                CHECK(found.rank == round && found.info == expected.info && found.time == expected.time);
+                packed.pop(pool);
+                plain.pop_front();
+            }
+            CHECK_EQUAL(packed.empty(), plain.empty());
+        }
+    }
+}
+
+// A rank has random events; now and then an earlier one comes.
+TEST(a_tree_of_times_finds_the_ranks_that_are_due)
+{
+    for (unsigned round = 0; round < 60; round++) {
+        const auto first = static_cast<std::uint32_t>(random_below(1000));
+        const auto ranks =
+            static_cast<std::uint32_t>(1 + random_below(std::uint64_t{ 1 } << random_below(12)));
+        std::vector<Time> times(ranks, NEVER);
+        TimeTree tree;
+        tree.reset(first, first + ranks);
+        Time now = 0;
+        for (unsigned window = 0; window < 50; window++) {
+            for (std::uint64_t i = random_below(ranks + 5); i > 0; i--) {
+                const std::uint64_t rank = random_below(ranks);
+                const Time time = now + static_cast<Time>(random_below(1000));
+                times[rank] = std::min(times[rank], time);
+                tree.add(first + static_cast<std::uint32_t>(rank), time);
+            }
+            CHECK_EQUAL(tree.earliest(), *std::min_element(times.begin(), times.end()));
+            now += static_cast<Time>(random_below(200));
+            std::vector<std::uint32_t> due;
+            const bool look_ahead = random_below(2);
+            tree.each_due(
+                now, [](std::uint32_t) {}, look_ahead, [&](std::uint32_t rank) {
+                    due.push_back(rank - first);
+                    // A message to a rank that may have been looked at already.
+                    const std::uint64_t to = random_below(ranks);
+                    const Time arrives = now + static_cast<Time>(random_below(50));
+                    if (to != rank - first) {
+                        times[to] = times[to] < now ? times[to] : std::min(times[to], arrives);
+                        tree.add(first + static_cast<std::uint32_t>(to), arrives);
+                    }
+                    return times[rank - first] =
+                               random_below(4) ? now + static_cast<Time>(random_below(900)) : NEVER;
+                });
+            CHECK(std::is_sorted(due.begin(), due.end()));
+            CHECK(std::all_of(times.begin(), times.end(), [&](Time time) { return time >= now; }));
+        }
+    }
+}
+
 // Round numbers make ties; the ring engine must resolve them as the general one does.
 TEST(the_ring_engine_ends_as_the_general_one)
 {
@@ -512,6 +586,8 @@ int main(int count, char **words)
     RUN(coscheduled_noise_of_a_barrier_loop_costs_its_serial_share);
     RUN(patterns_without_a_schedule_end_as_their_schedules);
     RUN(events_of_an_alltoall_are_as_many_as_its_messages);
+    RUN(packed_events_come_out_as_they_went_in);
+    RUN(a_tree_of_times_finds_the_ranks_that_are_due);
     RUN(the_ring_engine_ends_as_the_general_one);
     RUN(traces_of_no_or_one_detour_are_legal);
     RUN(the_end_of_work_under_noise_is_as_by_hand);

@@ -8,13 +8,17 @@ Builds the simulator first, which needs make, g++ and CLI11 only.
 from __future__ import annotations
 
 import argparse
+import bz2
+import gzip
 import hashlib
 import io
 import json
+import lzma
 import re
 import struct
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +27,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
-from lab.bench import simulator
+from lab.bench import schedules, simulator
 from lab.common.errors import LabError
 from tests import published
 from tests.making import made
@@ -90,11 +94,13 @@ SCHEDULES = [
 
 @pytest.mark.parametrize("name", SCHEDULES)
 def test_reference_schedules_end_exactly(name: str, tmp_path: Path) -> None:
-    """As published: all of them, with the published cost of messages of no bytes."""
+    """As published: all of them by one switch, and in our order with the published cost of messages of no
+    bytes."""
     path = schedule(tmp_path, name)
     for point in EXPECTED[name]:
         words = ["run", path, *parameters(point)]
-        assert result(*words, "--zero-byte", "published")["finish_ns"] == point["finish_ns"]
+        for like in (["--like", "loggopsim"], ["--zero-byte", "published"]):
+            assert result(*words, *like)["finish_ns"] == point["finish_ns"]
         if not has_empty_messages(name):
             for threads in (1, 3):
                 assert result(*words, "-j", threads)["finish_ns"] == point["finish_ns"]
@@ -115,12 +121,21 @@ def test_empty_messages_are_not_faster_than_light(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(NOISY_EXPECTED))
 def test_noise_delays_every_rank_as_in_the_public_simulator(name: str, tmp_path: Path) -> None:
-    """Under the rule loggopsim, in both orders of equal times: all 276 runs, to the nanosecond."""
+    """By one switch, and with its rule alone in our order of equal times: all 276 runs, to the nanosecond."""
     path = schedule(tmp_path, name)
     for point in NOISY_EXPECTED[name]:
-        words = ["run", path, *parameters(point), *noise_words(tmp_path, point), "--noise-rule", "loggopsim"]
-        for order in ("causes", "published"):
-            assert result(*words, "--order", order)["finish_ns"] == point["finish_ns"], point["noise"]
+        words = ["run", path, *parameters(point), *noise_words(tmp_path, point)]
+        for like in (["--like", "loggopsim"], ["--noise-rule", "loggopsim"]):
+            assert result(*words, *like)["finish_ns"] == point["finish_ns"], point["noise"]
+
+
+def test_what_is_given_takes_precedence_over_the_one_switch() -> None:
+    text = "num_ranks 1\nrank 0 {\ncalc 5\n}\n"
+    words = ["run", "-", "--like", "loggopsim", "--order", "causes", "--noise-rule", "paper2010"]
+    answer = result(*words, text=text)
+    assert answer["parameters"]["order"] == "causes" and answer["parameters"]["zero_byte"] == "published"
+    assert answer["noise"]["rule"] == "paper2010"
+    assert sim("run", "-", "--like", "simgrid", text=text).returncode == 2
 
 
 def test_the_reference_with_noise_is_whole() -> None:
@@ -283,6 +298,54 @@ def test_errors_of_text_name_the_line(text: str, line: int, what: str, tmp_path:
     assert what in done.stderr
 
 
+@pytest.mark.parametrize("verb", ["put", "get", "append", "tput", "tget", "tappend", "test", "calcgem5"])
+def test_one_sided_operations_are_named_as_such(verb: str) -> None:
+    """With a label and without one; as a label such a word is as good as any."""
+    for label in ("", "a: "):
+        done = sim("run", "-", text=HEAD + f"calc 5\n{label}{verb} 8b to 1 tag 3\n" + TAIL)
+        assert done.returncode == 1 and done.stderr.startswith(f'sim: standard input:4: "{verb}" ')
+        assert "LogGOPSim2" in done.stderr and done.stderr.count("\n") == 1
+    text = HEAD + f"{verb}: calc 5\nb: calc 6\nb requires {verb}\n{verb} irequires c\nc: calc 1\n" + TAIL
+    assert result("run", "-", text=text)["finish_ns"] == [12, 0]
+
+
+@pytest.mark.parametrize(
+    ("content", "what"),
+    [
+        (lzma.compress(b"num_ranks 1"), "xz -dc"),
+        (gzip.compress(b"num_ranks 1"), "gzip -dc"),
+        (bz2.compress(b"num_ranks 1"), "bzip2 -dc"),
+        (b"\x28\xb5\x2f\xfd" + bytes(20), "zstd -dc"),
+        (b"PK\x03\x04" + bytes(20), "zip"),
+        (b"\x7fELF" + bytes(20), "program"),
+        ("num_ranks 1".encode("utf-16"), "UTF-16"),
+        ("num_ranks 1".encode("utf-8-sig"), "byte order mark"),
+        (struct.pack(">QI", 4223, 4), "big endian"),
+        (struct.pack("<QI", 2342, 4), "--save-mem"),
+        (struct.pack("<II", 4, 70), "unknown layout"),
+    ],
+)
+def test_files_that_are_no_schedules_are_named_as_what_they_are(
+    content: bytes, what: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "schedule"
+    path.write_bytes(content)
+    done = sim("run", path)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1
+    assert done.stderr.startswith(f"sim: {path}: byte 0: ") and what in done.stderr
+
+
+def test_binary_schedules_of_other_nodes_are_named_as_what_they_are(tmp_path: Path) -> None:
+    """LogGOPSim2 has the same mark, and 65 more bytes in a node."""
+    path = tmp_path / "schedule"
+    for kinds in ((1, 3), (4, 3), (5,), (3, 11, 9)):
+        nodes = [node(0, kind, 1, 8) + bytes(65) for kind in kinds]
+        roots = list(range(len(nodes)))
+        path.write_bytes(binary_schedule([(roots, nodes, []), ([0], [node(0, 3, 0, 5) + bytes(65)], [])]))
+        done = sim("run", path)
+        assert done.returncode == 1 and "rank 0 has nodes of 104 bytes, which LogGOPSim2" in done.stderr
+
+
 def test_errors_beyond_the_first_block_name_the_line(tmp_path: Path) -> None:
     ranks = 60000
     lines = [f"num_ranks {ranks}"]
@@ -301,6 +364,17 @@ def test_errors_beyond_the_first_block_name_the_line(tmp_path: Path) -> None:
         for threads in (1, 4):
             done = sim("run", path, "-j", threads)
             assert done.stderr.startswith(f"sim: {path}:{50005 + before}: "), done.stderr
+
+
+def test_a_partner_that_does_nothing_is_named() -> None:
+    """A rank without operations ends at 0, unless another waits for it."""
+    empty = "}\nrank 1 {\n}\nrank 2 {\n}\n"
+    text = "num_ranks 3\nrank 0 {\ncalc 5\n" + empty
+    assert result("run", "-", text=text)["finish_ns"] == [5, 0, 0]
+    done = sim("run", "-", text="num_ranks 3\nrank 0 {\nrecv 8b from 2\nsend 99999b to 1\n" + empty)
+    assert done.returncode == 1
+    assert "(recv 8b from 2 tag 0) waits for a message; rank 2 has no operations\n" in done.stderr
+    assert "(send 99999b to 1 tag 0) waits for a receive; rank 1 has no operations\n" in done.stderr
 
 
 def test_deadlocks_name_ranks_and_operations(tmp_path: Path) -> None:
@@ -431,6 +505,13 @@ def test_binary_schedules_do_not_stay_in_memory(tmp_path: Path) -> None:
         assert size > 49e6 and int(told) * 1024 < 0.8 * size
 
 
+def test_waiting_messages_take_few_bytes() -> None:
+    """In an alltoall nearly all messages wait at once, here 2.4 million."""
+    command = [str(ROOT / "build/simulator/sim"), "pattern", "alltoall", "-n", "1536", "-q", "-j", "1"]
+    told = subprocess.check_output([sys.executable, "-S", "-c", MEMORY_OF, *command], text=True)
+    assert int(told) * 1024 < 16 * 1536**2
+
+
 def test_unusual_spellings_mean_what_usual_ones_do(tmp_path: Path) -> None:
     """Lines as generators write them are read in another way than all others."""
     text = published.schedule("allreduce_recdoub-p8-d1024.goal")
@@ -554,6 +635,51 @@ def test_the_bench_times_the_command_and_says_that_nothing_stands_beside_it(
         re.M,
     )
     assert "not compared; set TACET_LOGGOPSIM=FOLDER" in out.getvalue()
+    assert re.search(r"^sim run of Sweep3D, 64 ranks: \S+ s, \S+ CPU s$", out.getvalue(), re.M)
+
+
+def test_the_bench_compares_pairs_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs that do nothing stand for the public ones."""
+    monkeypatch.setattr(simulator, "SIDE_BY_SIDE", (("bcast", 4),))
+    monkeypatch.setattr(
+        simulator, "SCHEDULES", {"Sweep3D, 64 ranks": schedules.SCHEDULES["Sweep3D, 64 ranks"]}
+    )
+    for name, text in (("LogGOPSim", ""), ("txt2bin", 'touch "$4"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / simulator.SWEEP3D_512).write_text("num_ranks 1\nrank 0 {\ncalc 5\n}\n")
+    found = simulator.side_by_side(tmp_path, 1)
+    number = r"\d+\.\d \[\d+\.\d, \d+\.\d\]"
+    for row in (r"bcast, 2\^4 ranks", "Sweep3D, 512 ranks"):
+        assert re.search(rf"^{row}(\s+\S+){{4}}(\s+{number}){{4}}$", found, re.M), found
+    assert "6 pairs each" in found and sorted(tmp_path.iterdir())[-1].name == "txt2bin"
+
+
+@pytest.mark.parametrize("name", ["master, 1023 workers", "wavefront, 4096 ranks"])
+def test_the_schedules_of_the_bench_end(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "schedule.goal"
+    schedules.schedule_write(name, path)
+    done = sim("run", path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    "lines", [schedules.stencil(3, 2), schedules.tree(30, 2), schedules.random_graph(9, 99)]
+)
+def test_small_schedules_of_the_bench_end(lines: Iterator[str]) -> None:
+    assert sim("run", "-", text="".join(lines)).returncode == 0
+
+
+def test_a_real_application_ends_exactly(tmp_path: Path) -> None:
+    """Sweep3D, as the public simulator computes it; and the same in our order, whatever the threads."""
+    text = "".join(schedules.sweep3d())
+    sums = (ROOT / "tests/data/traces/README.md").read_text()
+    assert hashlib.sha256(text.encode()).hexdigest() in sums
+    path = tmp_path / "sweep3d.goal"
+    path.write_text(text)
+    assert "last rank ends at 42442504978 ns\n" in sim("run", path, "--like", "loggopsim").stdout
+    ours = [sim("run", path, "-j", threads, "--per-rank").stdout for threads in (1, 3)]
+    assert "last rank ends at 42442506478 ns\n" in ours[0] and ours[0] == ours[1]
 
 
 def test_plain_numpy_ends_about_when_the_simulator_does() -> None:
