@@ -40,6 +40,7 @@ from lab.statistics.order import (
     longest_in,
     median_interval,
     quantile_interval,
+    window_maxima,
 )
 from lab.statistics.scale import (
     LINEAR_ERROR,
@@ -97,4 +98,5 @@ __all__ = [
     "slowdown_unlike",
     "spectrum",
     "surely_different",
+    "window_maxima",
 ]

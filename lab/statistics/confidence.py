@@ -102,3 +102,15 @@ def silent_rate_max(span_ns: float, confidence: float = CONFIDENCE) -> float:
             "confidence between 0 and 1"
         )
     return -math.log1p(-confidence) * 1e9 / span_ns
+
+
+def few_rate_max(count: int, span_ns: float, confidence: float = CONFIDENCE) -> float:
+    """Returns the highest rate, per second, at which at most `count` detours in `span_ns` still have the
+    probability 1 - confidence, for independent detours [F. Garwood: Fiducial limits for the Poisson
+    distribution, Biometrika 28 (1936)]. For none this is `silent_rate_max`."""
+    low, high = 0.0, silent_rate_max(1e9, confidence) + 4 * count + 20
+    while high - low > 1e-9 * high:
+        middle = (low + high) / 2
+        terms = np.cumprod(np.concatenate([[math.exp(-middle)], middle / np.arange(1, count + 1)]))
+        low, high = (middle, high) if terms.sum() > 1 - confidence else (low, middle)
+    return high * 1e9 / span_ns

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 
 from lab.formats.phase import PhaseData
 from lab.formats.trace import Trace
-from lab.statistics.confidence import CONFIDENCE, Interval, confidence_checked, silent_rate_max
+from lab.statistics.confidence import CONFIDENCE, Interval, confidence_checked, few_rate_max
+from lab.statistics.delays import delays_of_phases
 from lab.statistics.detours import noise_ratio
 from lab.statistics.errors import StatisticsError
-from lab.statistics.sums import phases_lost_interval, phases_lost_ratio, ratio_interval
+from lab.statistics.sums import DETOURS_MIN, phases_lost_interval, phases_lost_ratio, ratio_interval
 
 
 @dataclass(frozen=True)
@@ -34,22 +35,27 @@ class Figure:
 def lost_figure(source: Trace | PhaseData, longest_ns: float = 0.0) -> Figure:
     """Returns the share of time that a node loses: the noise ratio of a trace, or what phases lasted longer.
 
-    A trace without detours may have had some at a rate up to `silent_rate_max`. Nothing is known of their
-    lengths, so they are taken to be as long as `longest_ns`, the longest one seen on the nodes that it is
-    compared with. StatisticsError if the figure itself cannot be had."""
+    Too few detours (or delayed phases) for an interval still have a bound: there were no more than
+    `few_rate_max`. Their lengths are unknown, so all are taken to be as long as `longest_ns`, the longest one
+    seen on the nodes that it is compared with. StatisticsError if the figure itself cannot be had."""
     if isinstance(source, PhaseData):
-        return Figure(phases_lost_ratio(source), lambda confidence: phases_lost_interval(source, confidence))
-    ratio = noise_ratio(source)
-    if source.detours:
-        return Figure(ratio, lambda confidence: ratio_interval(source, confidence))
+        delays = delays_of_phases(source)
+        count = round(float(delays.share[delays.delay_ns > 0].sum()) * source.count)
+        span_ns = source.count * (delays.grain_ns + delays.mean_ns)
+        ratio = phases_lost_ratio(source)
+    else:
+        count, span_ns, ratio = source.detours, source.span_ns, noise_ratio(source)
 
-    def silent(confidence: float) -> Interval:
-        rate = silent_rate_max(source.span_ns, (1 + confidence_checked(confidence)) / 2)
-        return Interval(
-            0.0, min(rate * longest_ns / 1e9, 1.0), confidence, "conservative: bound of a silence"
-        )
+    def interval(confidence: float) -> Interval:
+        if count < DETOURS_MIN and (isinstance(source, PhaseData) or source.complete):
+            rate = few_rate_max(count, span_ns, (1 + confidence_checked(confidence)) / 2)
+            high = max(rate * longest_ns / 1e9, ratio)
+            return Interval(0.0, min(high, 1.0), confidence, "conservative: a bound from few detours")
+        if isinstance(source, PhaseData):
+            return phases_lost_interval(source, confidence)
+        return ratio_interval(source, confidence)
 
-    return Figure(0.0, silent)
+    return Figure(ratio, interval)
 
 
 def difference_interval(first: Figure, second: Figure, confidence: float = CONFIDENCE) -> Interval:

@@ -31,6 +31,7 @@ BLOCKS_MIN = 10
 #: The most distinct delays in a resample; if there are more, the shorter ones are put together.
 CLASSES_MAX = 2048
 RESAMPLES = 400
+SEED = 1
 CONFIDENCE = 0.95
 
 
@@ -94,7 +95,7 @@ def blocks_of_phases(data: PhaseData) -> Blocks:
     return Blocks(delays.grain_ns, _class_delays(delays, classes), share, delays.phases, single=True)
 
 
-def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = 1) -> list[Delays]:
+def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = SEED) -> list[Delays]:
     """Returns distributions drawn from the blocks; the same for the same seed."""
     generator = np.random.default_rng(seed)
     if blocks.single:

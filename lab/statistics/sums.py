@@ -33,10 +33,12 @@ from lab.statistics.tails import NO_VARIANCE, tail_shape
 DETOURS_MIN = 24
 #: The share of the variance above which one cycle makes the tail be examined.
 SHARE_MAX = 0.05
+#: The share of the variance from which on one cycle decides, whatever the tail.
+SHARE_OF_ONE = 0.6
 #: The interval is conservative if one detour more or less is more than this part of its half-width.
 EDGE_SHARE = 0.08
-#: Times between detours may have a heavy tail if one is longer than this number of mean ones.
-GAP_MAX = 5.0
+#: Lengths, or times between detours, may have a heavy tail if one is above this number of mean ones.
+LENGTH_MAX, GAP_MAX = 3.0, 5.0
 #: How many standard errors a tail's shape must be below, or above, the limit of finite variance. Lengths must
 #: surely have one; times between detours are refused if they surely have none.
 SURELY_FINITE, SURELY_INFINITE = 1.0, -1.0
@@ -145,11 +147,20 @@ def _widened(half: float, edge: float, value: float) -> tuple[float, float]:
 def _variance_checked(trace: Trace, lengths: np.ndarray, gaps: np.ndarray, ratio: float) -> None:
     """Raises StatisticsError if the variance of cycles is probably infinite: one cycle has a large part of
     it, and lengths or gaps have a heavy tail. The last gap is an artefact of the replay."""
-    power = (lengths - ratio * gaps)[:-1] ** 2
-    if power.max() <= SHARE_MAX * float(power.sum()):
+    long_lengths = lengths.max() > LENGTH_MAX * lengths.mean()
+    long_gaps = gaps[:-1].max() > GAP_MAX * gaps.mean()
+    power = (lengths - ratio * np.append(gaps[:-1], gaps.mean())) ** 2
+    if not (long_lengths or long_gaps) or power.max() <= SHARE_MAX * power.sum():
         return
-    _tail_checked(trace.source, "lengths of detours", lengths, SURELY_FINITE)
-    if gaps[:-1].max() > GAP_MAX * gaps.mean():
+    if power.max() > SHARE_OF_ONE * power.sum():
+        raise StatisticsError(
+            f"{trace.source}: one detour, or one time between detours, makes "
+            f"{100 * power.max() / power.sum():.0f} % of the variance, and was seen once, so there is no "
+            "interval; measure 10 times as long"
+        )
+    if long_lengths:
+        _tail_checked(trace.source, "lengths of detours", lengths, SURELY_FINITE)
+    if long_gaps:
         _tail_checked(trace.source, "times between detours", gaps[:-1], SURELY_INFINITE)
 
 
