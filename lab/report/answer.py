@@ -15,8 +15,9 @@ p, slowdown and scale: lab/statistics/intervals.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lab import statistics
 from lab.common.text import count_text, percent_text, time_text
@@ -24,6 +25,8 @@ from lab.formats.phase import PhaseData
 from lab.report.nodes import Basis, Node
 from lab.report.winner import Ranked, figures_of, rank, winner_sure, winner_text
 from lab.statistics import Interval, StatisticsError
+
+Result = TypeVar("Result")
 
 #: A size that people can picture, for which each node's slowdown is shown.
 NODES_SHOWN = 1_000
@@ -92,23 +95,34 @@ def _verdict(node: Node, basis: Basis, tolerance: float) -> Verdict:
     verdict = Verdict(node, basis, slowdown, scale, max(math.floor(known), 1), event_ns)
     if verdict.silent or event_ns is not None:
         return verdict
-    try:
-        blocks = (
-            statistics.blocks_of_phases(basis.source)
-            if isinstance(basis.source, PhaseData)
-            else statistics.blocks_of_trace(basis.source, grain_ns)
-        )
-    except StatisticsError:
-        return verdict
-    drawn = statistics.resampled(blocks)
+    return _with_intervals(verdict, tolerance)
+
+
+def _with_intervals(verdict: Verdict, tolerance: float) -> Verdict:
+    """Returns the verdict with the intervals that its data have."""
+    source, grain_ns = verdict.basis.source, verdict.basis.delays.grain_ns
+    if isinstance(source, PhaseData):
+        p = _had(lambda: statistics.phases_delayed_interval(source))
+        drawn = _had(lambda: statistics.resampled(statistics.blocks_of_phases(source)))
+    else:
+        p = _had(lambda: statistics.delayed_interval(source, grain_ns))
+        drawn = _had(lambda: statistics.resampled(statistics.blocks_of_trace(source, grain_ns)))
+    if drawn is None:
+        return replace(verdict, p_interval=p)
     return replace(
         verdict,
-        scale_interval=statistics.scale_interval(drawn, tolerance),
-        slowdown_interval=statistics.interval(
-            drawn, lambda d: float(statistics.slowdown(d, NODES_SHOWN)) - 1
-        ),
-        p_interval=statistics.interval(drawn, lambda d: statistics.p(d, 0)),
+        p_interval=p,
+        scale_interval=_had(lambda: statistics.scale_interval(drawn, tolerance)),
+        slowdown_interval=_had(lambda: statistics.slowdown_interval(drawn, NODES_SHOWN)),
     )
+
+
+def _had(figure: Callable[[], Result]) -> Result | None:
+    """Returns a figure, or None if the data do not have it."""
+    try:
+        return figure()
+    except StatisticsError:
+        return None
 
 
 def interval_text(verdict: Verdict) -> str:
@@ -123,9 +137,9 @@ def interval_text(verdict: Verdict) -> str:
         return ""
     if found is None:
         return " (too few phases for an interval)"
-    high = f"{count_text(verdict.known)} or more" if found.high > verdict.known else count_text(found.high)
-    low = f"{count_text(verdict.known)}" if found.low > verdict.known else count_text(found.low)
-    return f" (95 %: {low} to {high})"
+    if math.isinf(found.high):
+        return f" (95 %: {count_text(found.low)} or more; the data are too few for an upper bound)"
+    return f" (95 %: {count_text(found.low)} to {count_text(found.high)})"
 
 
 def slowed_by(excess: float) -> str:

@@ -120,7 +120,7 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
                 text += bracketed(v.slowdown_interval, percent_text)
             cells.append(text if nodes <= v.known else f'<span class="beyond">{text}</span>')
         scale = f"{count_text(v.known)} or more" if v.scale > v.known else count_text(v.scale)
-        scale += bracketed(v.scale_interval, lambda bound, known=v.known: count_text(min(bound, known)))
+        scale += bracketed(v.scale_interval, lambda bound: "–" if math.isinf(bound) else count_text(bound))
         rows.append(
             [
                 escaped(v.node.name),
@@ -141,9 +141,9 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
         f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: the probability that a phase of "
         "one node is delayed at all, and by more than 1 %. n: the slowdown E(Y)/G - 1; grey italics are an "
         "extrapolation to more nodes than the data hold phases. Last column: the largest job that is slowed "
-        f"by at most {percent_text(options.tolerance)}. In square brackets: 95 % intervals by a bootstrap of "
-        "blocks of time, or of single phases if only phases were measured; none if one single event "
-        "decides. In the row of a job on all kinds each node has its own distribution."
+        f"by at most {percent_text(options.tolerance)}. In square brackets: 95 % intervals; none if one "
+        "single event decides, or for more than one node in 40 phases (–: no upper bound). In the row of a "
+        "job on all kinds each node has its own distribution."
     )
     header = [
         "node",

@@ -6,10 +6,11 @@
     effect on one node of a job    delays.py      Delays, delays_of_trace, p, …      [Tsafrir05 §2.1, §3.1]
     effect on n nodes              scale.py       slowdown, scale_max, …             [Tsafrir05 §2.1, §2.4]
     confidence                     confidence.py  Interval, silent_rate_max
-      of sums over time            sums.py        ratio_interval, rate_interval   (batches.py, tails.py)
+      of sums over time            sums.py        ratio_interval, rate_interval, delayed_interval (of p); it
+                                                  uses batches.py and tails.py
       of quantiles and maxima      order.py       length_interval, median_interval, longest_in
       of differences, verdicts     differences.py lost_figure, difference_interval, surely_different
-      of p, slowdown and scale     intervals.py   …; whether one event decides; slowdown_unlike: nodes with
+      of slowdown and scale        intervals.py   …; whether one event decides; slowdown_unlike: nodes with
                                                   different noise
       how often they hold          coverage.py    the table of `tools/lab coverage`
 
@@ -28,9 +29,9 @@ from lab.statistics.intervals import (
     blocks_of_phases,
     blocks_of_trace,
     deciding_event_ns,
-    interval,
     resampled,
     scale_interval,
+    slowdown_interval,
     slowdown_unlike,
 )
 from lab.statistics.order import (
@@ -51,7 +52,14 @@ from lab.statistics.scale import (
     slowdown,
 )
 from lab.statistics.spectrum import Peak, Spectrum, peaks, series_of, spectrum
-from lab.statistics.sums import phases_lost_interval, phases_lost_ratio, rate_interval, ratio_interval
+from lab.statistics.sums import (
+    delayed_interval,
+    phases_delayed_interval,
+    phases_lost_interval,
+    phases_lost_ratio,
+    rate_interval,
+    ratio_interval,
+)
 
 __all__ = [
     "LINEAR_ERROR",
@@ -69,13 +77,13 @@ __all__ = [
     "blocks_of_trace",
     "count_needed",
     "deciding_event_ns",
+    "delayed_interval",
     "delayed_probability",
     "delayed_probability_linear",
     "delays_of_phases",
     "delays_of_trace",
     "detour_figures",
     "difference_interval",
-    "interval",
     "length_interval",
     "linear_nodes_max",
     "longest_in",
@@ -84,6 +92,7 @@ __all__ = [
     "noise_ratio",
     "p",
     "peaks",
+    "phases_delayed_interval",
     "phases_lost_interval",
     "phases_lost_ratio",
     "quantile_interval",
@@ -95,6 +104,7 @@ __all__ = [
     "series_of",
     "silent_rate_max",
     "slowdown",
+    "slowdown_interval",
     "slowdown_unlike",
     "spectrum",
     "surely_different",

@@ -22,7 +22,7 @@ import numpy as np
 from lab.formats.phase import PhaseData
 from lab.formats.trace import Trace
 from lab.statistics.batches import BATCHES_MIN, cuts, independent_count
-from lab.statistics.confidence import CONFIDENCE, Interval, confidence_checked, student
+from lab.statistics.confidence import CONFIDENCE, NORMAL_FROM, Interval, confidence_checked, student
 from lab.statistics.delays import delays_of_phases
 from lab.statistics.detours import noise_ratio
 from lab.statistics.errors import StatisticsError
@@ -55,7 +55,7 @@ def ratio_interval(trace: Trace, confidence: float = CONFIDENCE) -> Interval:
             f"{trace.source}: {trace.over} lengths are known only as lower bounds, so the noise ratio has no "
             "interval; measure with a longer histogram"
         )
-    found = _per_time(trace, trace.duration_ns, confidence, lengths_matter=True)
+    found = _per_time(trace.source, trace.duration_ns, cycles(trace), confidence)
     return Interval(found.low, min(found.high, 1.0), confidence, found.remark)
 
 
@@ -63,8 +63,24 @@ def rate_interval(trace: Trace, confidence: float = CONFIDENCE) -> Interval:
     """Returns the interval of the number of detours per second of measured time. StatisticsError as above. A
     trace without detours has the interval from 0 to `silent_rate_max`; that is not computed here."""
     _usable(trace, confidence)
-    found = _per_time(trace, np.ones(trace.listed), confidence, lengths_matter=False)
+    found = _per_time(trace.source, np.ones(trace.listed), cycles(trace), confidence)
     return Interval(found.low * 1e9, found.high * 1e9, confidence, found.remark)
+
+
+def delayed_interval(trace: Trace, grain_ns: float, confidence: float = CONFIDENCE) -> Interval:
+    """Returns the interval of p, the share of phases of `grain_ns` that are delayed at all [Tsafrir05 §2.1].
+    On the axis of work (delays.py) these begin less than a grain before a detour: at most the time since the
+    detour before it. StatisticsError as for `ratio_interval`, and for a grain that is not above 0."""
+    if not grain_ns > 0:
+        raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
+    noise_ratio(trace)
+    _usable(trace, confidence)
+    lengths = trace.duration_ns
+    work = np.maximum(cycles(trace) - lengths, 0.0)
+    if not work.sum() > 0:
+        raise StatisticsError(f"{trace.source}: detours take all the time; no time to work is left")
+    found = _per_time(trace.source, np.minimum(work, grain_ns), work, confidence)
+    return Interval(found.low, min(found.high, 1.0), confidence, found.remark)
 
 
 def _usable(trace: Trace, confidence: float) -> None:
@@ -113,23 +129,23 @@ def cycles(trace: Trace) -> np.ndarray:
     return np.diff(starts, append=trace.span_ns + starts[0])
 
 
-def _per_time(trace: Trace, lengths: np.ndarray, confidence: float, lengths_matter: bool) -> Interval:
-    """Returns the interval of sum lengths / sum time, per ns."""
-    gaps = cycles(trace)
-    ratio = float(lengths.sum()) / trace.span_ns
+def _per_time(source: str, lengths: np.ndarray, gaps: np.ndarray, confidence: float) -> Interval:
+    """Returns the interval of sum lengths / sum gaps."""
+    span_ns = float(gaps.sum())
+    ratio = float(lengths.sum()) / span_ns
     if ratio == 0:
         raise StatisticsError(
-            f"{trace.source}: all detours have the length 0, so their share of the time has no interval; use "
-            "a finer clock"
+            f"{source}: all detours have the length 0, so their share of the time has no interval; use a "
+            "finer clock"
         )
-    _variance_checked(trace, lengths, gaps, ratio)
-    bursts_checked(trace.source, gaps)
+    _variance_checked(source, lengths, gaps, ratio)
+    bursts_checked(source, gaps)
     count, _ = independent_count(lengths, gaps[:-1], lengths - ratio * gaps)
     if count < BATCHES_MIN:
-        raise StatisticsError(bursts_text(trace.source, count))
+        raise StatisticsError(bursts_text(source, count))
     residual = np.add.reduceat(lengths - ratio * gaps, cuts(len(gaps), count))
-    deviation = math.sqrt(float(residual @ residual) * count / (count - 1)) / trace.span_ns
-    edge = float(lengths.max()) / trace.span_ns
+    deviation = math.sqrt(float(residual @ residual) * count / (count - 1)) / span_ns
+    edge = float(lengths.max()) / span_ns
     half = student(confidence, count - 1) * deviation
     low, high = _widened(half, edge, ratio)
     remark = ""
@@ -144,7 +160,7 @@ def _widened(half: float, edge: float, value: float) -> tuple[float, float]:
     return math.exp(-math.hypot(half, edge) / value), math.exp((half + edge) / value)
 
 
-def _variance_checked(trace: Trace, lengths: np.ndarray, gaps: np.ndarray, ratio: float) -> None:
+def _variance_checked(source: str, lengths: np.ndarray, gaps: np.ndarray, ratio: float) -> None:
     """Raises StatisticsError if the variance of cycles is probably infinite: one cycle has a large part of
     it, and lengths or gaps have a heavy tail. The last gap is an artefact of the replay."""
     long_lengths = lengths.max() > LENGTH_MAX * lengths.mean()
@@ -154,14 +170,14 @@ def _variance_checked(trace: Trace, lengths: np.ndarray, gaps: np.ndarray, ratio
         return
     if power.max() > SHARE_OF_ONE * power.sum():
         raise StatisticsError(
-            f"{trace.source}: one detour, or one time between detours, makes "
+            f"{source}: one detour, or one time between detours, makes "
             f"{100 * power.max() / power.sum():.0f} % of the variance, and was seen once, so there is no "
             "interval; measure 10 times as long"
         )
     if long_lengths:
-        _tail_checked(trace.source, "lengths of detours", lengths, SURELY_FINITE)
+        _tail_checked(source, "lengths of detours", lengths, SURELY_FINITE)
     if long_gaps:
-        _tail_checked(trace.source, "times between detours", gaps[:-1], SURELY_INFINITE)
+        _tail_checked(source, "times between detours", gaps[:-1], SURELY_INFINITE)
 
 
 def _tail_checked(source: str, what: str, values: np.ndarray, errors: float) -> None:
@@ -189,17 +205,33 @@ def phases_lost_ratio(data: PhaseData) -> float:
     return delays.mean_ns / (delays.grain_ns + delays.mean_ns)
 
 
-def phases_lost_interval(data: PhaseData, confidence: float = CONFIDENCE) -> Interval:
-    """Returns the interval of `phases_lost_ratio`. Phases are taken as independent, since the data do not
-    hold their order: if noise comes in bursts, the interval is too narrow. StatisticsError as for
-    `ratio_interval`."""
+def phases_delayed_interval(data: PhaseData, confidence: float = CONFIDENCE) -> Interval:
+    """Returns the interval of p of measured phases, taken as independent: that of the logarithm of a binomial
+    share. StatisticsError for fewer than DETOURS_MIN delayed phases."""
     confidence_checked(confidence)
+    delayed = _delayed_checked(data)
+    p = delayed / data.count
+    half = student(confidence, NORMAL_FROM) * math.sqrt((1 - p) / delayed)
+    return Interval(p * math.exp(-half), min(p * math.exp(half), 1.0), confidence)
+
+
+def _delayed_checked(data: PhaseData) -> int:
+    """Returns the number of delayed phases; StatisticsError if there are too few."""
     delays = delays_of_phases(data)
     delayed = round(float(delays.share[delays.delay_ns > 0].sum()) * data.count)
     if delayed < DETOURS_MIN:
         raise StatisticsError(
             f"{data.name}: {delayed} delayed phases; an interval needs {DETOURS_MIN}: measure longer"
         )
+    return delayed
+
+
+def phases_lost_interval(data: PhaseData, confidence: float = CONFIDENCE) -> Interval:
+    """Returns the interval of `phases_lost_ratio`. Phases are taken as independent, since the data do not
+    hold their order: if noise comes in bursts, the interval is too narrow. StatisticsError as for
+    `ratio_interval`."""
+    confidence_checked(confidence)
+    delays, delayed = delays_of_phases(data), _delayed_checked(data)
     mean = delays.mean_ns
     power = delays.share * (delays.delay_ns - mean) ** 2
     if delays.delay_ns[-1] ** 2 > SHARE_MAX * power.sum() * data.count:
