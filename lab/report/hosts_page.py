@@ -285,7 +285,8 @@ def hosts_table(judged: Judged, options: HostsOptions) -> str:
 
 
 def beside_table(judged: Judged, options: HostsOptions) -> str:
-    """Compares the quietest, the median and the loudest host with Tacet, by the program of Tacet's file."""
+    """Compares hosts with the lowest, the median and the highest loss with Tacet, by the program of Tacet's
+    file."""
     try:
         tacet = registry.read(REFERENCE)[0]
     except (DataError, OSError) as error:
@@ -299,9 +300,9 @@ def beside_table(judged: Judged, options: HostsOptions) -> str:
     if not ranked:
         return f'<p class="small">No host was measured with {tacet.format}, so none compares with Tacet.</p>'
     ranked.sort(key=lambda row: row[:2])
-    places = {"quietest": 0, "median": (len(ranked) - 1) // 2, "loudest": len(ranked) - 1}
+    places = {"lowest": 0, "median": (len(ranked) - 1) // 2, "highest": len(ranked) - 1}
     if len(ranked) < 3:
-        places = {"quietest": 0, "loudest": len(ranked) - 1} if len(ranked) == 2 else {"host": 0}
+        places = {"lowest": 0, "highest": len(ranked) - 1} if len(ranked) == 2 else {"host": 0}
     shown = [(f"{what}: {ranked[at][1]}", ranked[at][2]) for what, at in places.items()]
     shown.append((REFERENCE_NAME, tacet))
     details = [statistics.detour_figures(trace) for _, trace in shown]

@@ -89,7 +89,7 @@ def winner_text(nodes: Sequence[Ranked]) -> str:
     times = f", {times_text(last.figure.value / first.figure.value)} as much" if first.figure.value else ""
     if len(ranked) == 2:
         return (
-            f"{first.name} loses less time than {last.name}: {first.lost}, and {last.name} {last.lost}{times}"
+            f"{first.name} loses less time than {last.name}: {first.lost} against {last.lost}{times}"
             f"{_difference(last, first)}."
         )
     return (
