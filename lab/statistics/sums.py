@@ -16,6 +16,7 @@ Wherever one begins to measure, one detour more or less may be in the time: that
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -73,7 +74,9 @@ def delayed_interval(trace: Trace, grain_ns: float, confidence: float = CONFIDEN
     detour before it. StatisticsError as for `ratio_interval`, and for a grain that is not above 0."""
     if not grain_ns > 0:
         raise StatisticsError(f"a grain of {grain_ns:g} ns; give a positive time")
-    noise_ratio(trace)
+    noise_ratio(trace)  # raises for a source without lengths
+    real = trace.duration_ns > 0  # a detour without length delays nothing
+    trace = replace(trace, start_ns=trace.start_ns[real], duration_ns=trace.duration_ns[real])
     _usable(trace, confidence)
     lengths = trace.duration_ns
     work = np.maximum(cycles(trace) - lengths, 0.0)
@@ -165,8 +168,11 @@ def _variance_checked(source: str, lengths: np.ndarray, gaps: np.ndarray, ratio:
     it, and lengths or gaps have a heavy tail. The last gap is an artefact of the replay."""
     long_lengths = lengths.max() > LENGTH_MAX * lengths.mean()
     long_gaps = gaps[:-1].max() > GAP_MAX * gaps.mean()
-    power = (lengths - ratio * np.append(gaps[:-1], gaps.mean())) ** 2
-    if not (long_lengths or long_gaps) or power.max() <= SHARE_MAX * power.sum():
+    residual = lengths - ratio * gaps
+    residual[-1] = max(residual[-1], 0.0)
+    power = residual**2
+    rounding = (1e-9 * lengths.max()) ** 2
+    if not (long_lengths or long_gaps) or power.max() <= max(SHARE_MAX * power.sum(), rounding):
         return
     if power.max() > SHARE_OF_ONE * power.sum():
         raise StatisticsError(

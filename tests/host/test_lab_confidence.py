@@ -144,6 +144,14 @@ def test_intervals_hold_their_own_figure_in_any_unit() -> None:
         assert statistics.rate_interval(slow).low == pytest.approx(rate.low / 1_000)
 
 
+@pytest.mark.parametrize("grain_ns", [1e3, 1e5, 1e6, 1e10])
+def test_the_interval_of_p_is_around_that_of_the_replayed_phases(grain_ns: float) -> None:
+    for seed in (2, 4, 5):
+        trace = random_trace(seed, 300)
+        exact_p = statistics.p(statistics.delays_of_trace(trace, grain_ns), 0)
+        assert statistics.delayed_interval(trace, grain_ns).holds(exact_p * (1 - 1e-9))
+
+
 def test_an_interval_narrows_with_the_root_of_the_time() -> None:
     widths = []
     for detours in (400, 40_000):
@@ -376,3 +384,56 @@ def test_few_detours_are_surely_less_than_many() -> None:
     pair = statistics.lost_figure(few, longest_ns), statistics.lost_figure(many)
     assert statistics.surely_different([pair]) == [True]
     assert pair[0].interval(0.95).high == pytest.approx(8.767 * longest_ns / 1e9, rel=1e-3)
+
+
+# ---- Any trace ----
+
+
+def odd_trace(generator: np.random.Generator) -> Trace:
+    """A trace with ties, zeros, all detours at once, one endless detour, or a tiny or huge span."""
+    count = int(generator.choice([0, 1, 2, 5, 23, 24, 40, 65, 200]))
+    span_ns = 10.0 ** generator.uniform(0, 18)
+    starts = np.sort(generator.random(count)) * span_ns
+    if generator.random() < 0.3:
+        starts = np.floor(starts / span_ns * 4) / 4 * span_ns
+    if generator.random() < 0.1:
+        starts = np.zeros(count)
+    kind = generator.integers(5)
+    lengths = generator.pareto(0.3, count) if kind == 0 else generator.random(count)
+    if kind == 1:
+        lengths = np.round(lengths)
+    if kind == 2:
+        lengths[:1] = 1e9
+    if kind == 3:
+        lengths[:] = 0
+    if lengths.sum() > 0:
+        lengths *= generator.choice([1e-6, 0.5, 1.0]) * span_ns / lengths.sum()
+    return trace_of(starts, lengths, span_ns)
+
+
+def test_any_trace_has_an_interval_around_its_figure_or_one_line() -> None:
+    generator = np.random.default_rng(12)
+    figures = {
+        "ratio": (statistics.ratio_interval, statistics.noise_ratio),
+        "rate": (statistics.rate_interval, lambda trace: trace.detours * 1e9 / trace.span_ns),
+        "median": (lambda trace: statistics.length_interval(trace, 0.5), None),
+        "p": (lambda trace: statistics.delayed_interval(trace, trace.span_ns / 1_000), None),
+        "longest": (lambda trace: statistics.longest_in(trace, trace.span_ns / 8).interval, None),
+        "lost": (lambda trace: statistics.lost_figure(trace, 1e3).interval(0.95), statistics.noise_ratio),
+    }
+    offered = dict.fromkeys(figures, 0)
+    for _ in range(250):
+        trace = odd_trace(generator)
+        for name, (interval, value) in figures.items():
+            try:
+                found = interval(trace)
+            except StatisticsError as error:
+                assert "\n" not in str(error) and len(str(error)) > 20
+                continue
+            offered[name] += 1
+            assert math.isfinite(found.high) and 0 <= found.low <= found.high
+            if value:
+                assert (
+                    found.low <= value(trace) * (1 + 1e-6) and value(trace) <= found.high * (1 + 1e-6) + 1e-12
+                )
+    assert min(offered.values()) > 10
