@@ -7,7 +7,7 @@ round each library runs each part once, in turn; each round begins with another 
 machine affects all alike. The figure of a run is the median of its samples. Of the two other libraries, the
 better one is chosen for each row by its lower median over the rounds. The ratio is mpi-lite's figure divided
 by the better one's in the same round: below 1 mpi-lite is faster. The table has the median ratio over the
-rounds and its bootstrap interval. A row is `as fast` if the median is at most 1, `undecided` if it is larger
+rounds and its interval. A row is `as fast` if the median is at most 1, `undecided` if it is larger
 but the interval includes 1, and `SLOWER` otherwise. Rows that are not as fast are listed; there is no average
 over rows.
 """
@@ -33,7 +33,7 @@ from lab.common.errors import LabError
 from lab.common.files import text_write
 from lab.common.paths import REPORT, ROOT
 from lab.common.text import table
-from lab.statistics.confidence import bootstrap
+from lab.statistics.order import median_interval
 
 SUMMARY = "Compare mpi-lite with Open MPI and MPICH on this machine."
 
@@ -43,7 +43,8 @@ SHARED = [SOURCES / "common.c", LIBRARY / "parse.c", LIBRARY / "order.c"]
 OURS = "mpi-lite"
 #: Time limit of a part, s.
 LIMIT_S = 300
-ROUNDS_MIN = 2
+#: A median of fewer has no interval.
+ROUNDS_MIN = 6
 CONFIDENCE = 0.95
 
 #: The parts: a program's name and its options. Rows are named by their first two columns.
@@ -201,7 +202,7 @@ def compare(times: dict[str, Times]) -> list[Row]:
         us = {name: float(np.median(of[row])) for name, of in times.items()}
         better = min((name for name in us if name != OURS), key=lambda name: us[name])
         ratios = np.array(ours) / np.array(times[better][row])
-        interval = bootstrap(ratios, lambda sample: float(np.median(sample)), confidence=CONFIDENCE)
+        interval = median_interval(ratios, CONFIDENCE)
         rows.append(Row(*row, us, better, float(np.median(ratios)), interval.low, interval.high))
     return rows
 

@@ -7,7 +7,7 @@ the same memory and the same card; nodes whose turn it is not are idle. tacetrun
 Open MPI's own launcher starts its ranks, and reaches the other node through busybox's nc and a shell. In a
 round each of the three runs once; each round begins with another one, so other work of this machine affects
 all alike. The figure of a run is the median of its samples. The table has, for each size, the median over the
-rounds of Tacet's time divided by Open MPI's in the same round, and its bootstrap interval. The time of a
+rounds of Tacet's time divided by Open MPI's in the same round, and its interval. The time of a
 message in QEMU depends on this machine: only the ratio is meaningful. Writes `mpi_nodes.json` into `--out`.
 """
 
@@ -31,7 +31,7 @@ from lab.common.errors import LabError
 from lab.common.files import text_write
 from lab.common.paths import REPORT, ROOT
 from lab.common.text import table
-from lab.statistics.confidence import bootstrap
+from lab.statistics.order import median_interval
 
 SUMMARY = "Compare messages between two nodes: mpi-lite on Tacet, Open MPI on Linux, in QEMU."
 
@@ -43,7 +43,8 @@ OURS = ROOT / "build/x86_64/mpi/pingpong"
 OPTIONS = "-m latency -s {sizes} -n {samples} -w 10"
 SIZES = "0,8,64,1K,4K,16K,64K,256K,1M"
 CONFIDENCE = 0.95
-ROUNDS_MIN = 2
+#: A median of fewer has no interval.
+ROUNDS_MIN = 6
 #: Time limit of a run, s, and memory of each node, which holds Open MPI's files.
 LIMIT_S = 600
 MEMORY = "512M"
@@ -175,7 +176,7 @@ def compare(times: Times) -> list[Row]:
     rows = []
     for size, ours in times[TACET].items():
         ratios = np.array(ours) / np.array(times[OPEN_MPI][size])
-        interval = bootstrap(ratios, lambda sample: float(np.median(sample)), confidence=CONFIDENCE)
+        interval = median_interval(ratios, CONFIDENCE)
         us = {system: float(np.median(times[system][size])) for system in SYSTEMS}
         rows.append(Row(size, us, float(np.median(ratios)), interval.low, interval.high))
     return rows

@@ -62,6 +62,7 @@ COMMANDS = (
     ),
     Command("plot", "lab.cli.plot", "draw one of the field's pictures as PNG or SVG"),
     Command("report", "lab.cli.report", "make an HTML page that says how far this noise lets a job scale"),
+    Command("coverage", "lab.cli.coverage", "count how often the lab's intervals hold the true value"),
     Command("klog", "lab.cli.klog", "show a Tacet node's flight log as events, as causes, or for Perfetto"),
     Command("goal", "lab.cli.goal", "make and check schedules for the simulator"),
     Command("reproduce", "lab.cli.reproduce", "repeat the experiments of the papers"),

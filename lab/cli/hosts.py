@@ -13,7 +13,7 @@ from pathlib import Path
 from lab.common.errors import DataError
 from lab.common.text import time_option
 from lab.report.hosts import hosts_read
-from lab.report.hosts_page import HostsOptions, hosts_page, hosts_sentence, judge
+from lab.report.hosts_page import HostsOptions, hosts_compared, hosts_page, hosts_sentence, judge
 
 TITLE = "What do these hosts lose, and what to tune first?"
 
@@ -40,5 +40,5 @@ def run(options: argparse.Namespace, title: str) -> int:
         page = hosts_page(judged, chosen, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(page, encoding="utf-8", errors="replace")
-    print(f"{hosts_sentence(judged)}\n\n{options.out}")
+    print("\n".join(filter(None, [hosts_sentence(judged), hosts_compared(judged)])) + f"\n\n{options.out}")
     return 0

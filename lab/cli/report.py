@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab report`: makes one HTML page on measured nodes. Its first sentence is the answer: how far this noise
-lets a job scale."""
+lets a job scale, node by node."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from lab.common.errors import DataError
 from lab.common.files import text_write
 from lab.common.paths import REPORT
 from lab.common.text import time_ns, time_option
-from lab.report.answer import Options, apart_text, sentence, verdicts
+from lab.report.answer import Options, details, leading, verdicts
 from lab.report.nodes import Collection, add_node, add_runs, bases, node_argument
 from lab.report.page import page_html
 
@@ -128,6 +128,5 @@ def run(options: argparse.Namespace) -> int:
         page = page_html(collection, found, chosen, Path(folder))
     options.out.parent.mkdir(parents=True, exist_ok=True)
     text_write(options.out, page)
-    answer = sentence(found, options.grain, tolerance) + apart_text(collection.nodes, found)
-    print(f"{answer}\n\n{options.out}")
+    print(f"{leading(found)}\n{details(collection.nodes, found, chosen)}\n\n{options.out}")
     return 0

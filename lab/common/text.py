@@ -21,9 +21,29 @@ def time_text(ns: float, digits: int = 3) -> str:
     return f"{ns:.0f} ns" if ns == int(ns) or ns >= 10 else f"{ns:.2g} ns"
 
 
+def digits_text(value: float) -> str:
+    """Returns a number with three digits, without an exponent from a millionth on: 0.00123, 1.23, 12,300."""
+    if value == 0 or not math.isfinite(value) or abs(value) < 1e-6:
+        return f"{value:.3g}"
+    rounded = float(f"{value:.3g}")
+    places = max(2 - math.floor(math.log10(abs(rounded))), 0)
+    text = f"{rounded:,.{places}f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def percent_text(ratio: float) -> str:
-    """Returns a ratio in percent; an exact zero is `0 %`."""
-    return "0 %" if ratio == 0 else f"{100 * ratio:.3g} %"
+    """Returns a ratio in percent; from ten on in `times`; an exact zero is `0 %`."""
+    return times_text(ratio) if ratio >= 9.995 else f"{digits_text(100 * ratio)} %"
+
+
+def signed_percent_text(ratio: float) -> str:
+    """Returns a difference of ratios in percent, with a minus sign if it is negative."""
+    return f"\N{MINUS SIGN}{percent_text(-ratio)}" if ratio < 0 else percent_text(ratio)
+
+
+def times_text(factor: float) -> str:
+    """Returns a factor in words: `105 times`."""
+    return f"{digits_text(factor)} times"
 
 
 def count_text(value: float) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Judges the nodes in one sentence: how far each node's noise lets a job scale, which node is quieter, and by
-how much.
+"""Judges the nodes. A leading sentence of at most LEADING_WORDS words says how far each node lets a job
+scale; then come the premise, which node loses least (winner.py), and each node's details.
 
 A job scales to the largest n for which a step is slowed by at most the tolerance: E(Y)/G <= 1 + tolerance
 [Tsafrir05 §2.4]. A step of n nodes draws n phases. Data with m phases of the grain show no event that is
@@ -8,26 +8,34 @@ rarer than one in m, so each statement about a node ends at m nodes. For a silen
 If one single event decides the slowdown, another measurement might have seen it twice or not at all;
 statements then end at a tenth of m.
 
-Each conclusion has a 95 % interval by a bootstrap of blocks of time (lab/statistics/intervals.py).
+Nodes are ranked by the time that they lose per second of measured time, everywhere on the page. Intervals of
+p, slowdown and scale: lab/statistics/intervals.py.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from lab import statistics
 from lab.common.text import count_text, percent_text, time_text
 from lab.formats.phase import PhaseData
 from lab.report.nodes import Basis, Node
+from lab.report.winner import Ranked, figures_of, rank, winner_sure, winner_text
 from lab.statistics import Interval, StatisticsError
+
+Result = TypeVar("Result")
 
 #: A size that people can picture, for which each node's slowdown is shown.
 NODES_SHOWN = 1_000
 #: If one event decides, the data are valid for the usual number of nodes divided by this.
 TENTH = 10
 
+
+#: The leading sentence has no more words; longer ones become a summary.
+LEADING_WORDS = 20
 
 #: Names for use in a sentence, for keys that read badly there.
 SPOKEN = {"linux-tuned": "the tuned Linux", "linux-rt": "the PREEMPT_RT Linux"}
@@ -87,23 +95,34 @@ def _verdict(node: Node, basis: Basis, tolerance: float) -> Verdict:
     verdict = Verdict(node, basis, slowdown, scale, max(math.floor(known), 1), event_ns)
     if verdict.silent or event_ns is not None:
         return verdict
-    try:
-        blocks = (
-            statistics.blocks_of_phases(basis.source)
-            if isinstance(basis.source, PhaseData)
-            else statistics.blocks_of_trace(basis.source, grain_ns)
-        )
-    except StatisticsError:
-        return verdict
-    drawn = statistics.resampled(blocks)
+    return _with_intervals(verdict, tolerance)
+
+
+def _with_intervals(verdict: Verdict, tolerance: float) -> Verdict:
+    """Returns the verdict with the intervals that its data have."""
+    source, grain_ns = verdict.basis.source, verdict.basis.delays.grain_ns
+    if isinstance(source, PhaseData):
+        p = _had(lambda: statistics.phases_delayed_interval(source))
+        drawn = _had(lambda: statistics.resampled(statistics.blocks_of_phases(source)))
+    else:
+        p = _had(lambda: statistics.delayed_interval(source, grain_ns))
+        drawn = _had(lambda: statistics.resampled(statistics.blocks_of_trace(source, grain_ns)))
+    if drawn is None:
+        return replace(verdict, p_interval=p)
     return replace(
         verdict,
-        scale_interval=statistics.scale_interval(drawn, tolerance),
-        slowdown_interval=statistics.interval(
-            drawn, lambda d: float(statistics.slowdown(d, NODES_SHOWN)) - 1
-        ),
-        p_interval=statistics.interval(drawn, lambda d: statistics.p(d, 0)),
+        p_interval=p,
+        scale_interval=_had(lambda: statistics.scale_interval(drawn, tolerance)),
+        slowdown_interval=_had(lambda: statistics.slowdown_interval(drawn, NODES_SHOWN)),
     )
+
+
+def _had(figure: Callable[[], Result]) -> Result | None:
+    """Returns a figure, or None if the data do not have it."""
+    try:
+        return figure()
+    except StatisticsError:
+        return None
 
 
 def interval_text(verdict: Verdict) -> str:
@@ -118,27 +137,33 @@ def interval_text(verdict: Verdict) -> str:
         return ""
     if found is None:
         return " (too few phases for an interval)"
-    high = f"{count_text(verdict.known)} or more" if found.high > verdict.known else count_text(found.high)
-    low = f"{count_text(verdict.known)}" if found.low > verdict.known else count_text(found.low)
-    return f" (95 %: {low} to {high})"
+    if math.isinf(found.high):
+        return f" (95 %: {count_text(found.low)} or more; the data are too few for an upper bound)"
+    return f" (95 %: {count_text(found.low)} to {count_text(found.high)})"
+
+
+def slowed_by(excess: float) -> str:
+    """Returns a slowdown E(Y)/G - 1 in words: a percentage, or how many times the grain."""
+    text = percent_text(excess)
+    return f"{text} the grain" if text.endswith("times") else text
 
 
 def slowed_text(verdict: Verdict) -> str:
-    """Returns the slowdown of a job on NODES_SHOWN nodes, with its interval, as text."""
-    text = f"{NODES_SHOWN:,} nodes are slowed by {percent_text(verdict.slowdown)}"
+    """Returns the slowdown of a step of NODES_SHOWN nodes, with its interval, as text."""
+    text = f"a step of {NODES_SHOWN:,} nodes is slowed by {slowed_by(verdict.slowdown)}"
     if found := verdict.slowdown_interval:
         text += f" (95 %: {percent_text(found.low)} to {percent_text(found.high)})"
     return text
 
 
 def verdicts(nodes: Sequence[Node], chosen: Mapping[str, Basis], tolerance: float) -> list[Verdict]:
-    """Returns the verdict of each node that has a basis, the quietest first."""
+    """Returns the verdict of each node that has a basis, that which loses least time first."""
     found = []
     for node in nodes:
         if node.key not in chosen:
             continue
         found.append(_verdict(node, chosen[node.key], tolerance))
-    return sorted(found, key=lambda verdict: (verdict.slowdown, verdict.lost_ratio))
+    return sorted(found, key=lambda verdict: verdict.lost_ratio)
 
 
 def scale_text(verdict: Verdict, tolerance: float) -> str:
@@ -170,10 +195,6 @@ def together(found: Sequence[Verdict], nodes: float) -> float | None:
     return statistics.slowdown_unlike([(v.basis.delays, nodes / len(found)) for v in found])
 
 
-def _name(verdict: Verdict) -> str:
-    return spoken(verdict.node)
-
-
 def spoken(node: Node) -> str:
     """Returns a node's name for use in a sentence."""
     return SPOKEN.get(node.key, node.plain_name)
@@ -193,42 +214,71 @@ def apart_text(nodes: Sequence[Node], found: Sequence[Verdict]) -> str:
     )
 
 
-def _part(verdict: Verdict) -> str:
-    """Returns how far a job scales on this node, as a part of the sentence."""
-    known = f"the {count_text(verdict.known)} nodes for which its data are valid"
-    example, sure = slowed_text(verdict), interval_text(verdict)
-    if verdict.silent:
-        return f"to {known}, without a single delay"
+def _nodes_text(verdict: Verdict) -> str:
+    """Returns the largest job in a few words."""
+    if verdict.silent or verdict.scale > verdict.known:
+        return "no limit found"
     if verdict.scale < 1:
-        return f"not even to one node ({example})"
-    if verdict.scale <= verdict.known:
-        return f"to {count_text(verdict.scale)} nodes{sure} ({example})"
-    return f"to {known}{sure} ({example})"
+        return "not even one node"
+    return "1 node" if verdict.scale == 1 else f"{count_text(verdict.scale)} nodes"
 
 
-def _quieter(found: Sequence[Verdict]) -> str:
-    """Returns which node is quieter, and by how much."""
-    quiet, loud = found[0], found[-1]
-    if quiet.lost_ratio == loud.lost_ratio:
-        return "the nodes are equally quiet"
-    lost = percent_text(quiet.lost_ratio), percent_text(loud.lost_ratio)
-    both = f"it loses {lost[0]} of its time, {_name(loud)} {lost[1]}"
-    if quiet.lost_ratio > 0:
-        both += f", {loud.lost_ratio / quiet.lost_ratio:.3g} times as much"
-    degree = "quietest" if len(found) > 2 else "quieter"
-    return f"{_name(quiet)} is the {degree} node: {both}"
-
-
-def sentence(found: Sequence[Verdict], grain_ns: int, tolerance: float) -> str:
-    """Returns the report's answer as one sentence."""
-    first, *others = found
-    parts = [
-        f"{_name(first)}'s noise lets a job scale {_part(first)}",
-        *(f"{_name(v)}'s {_part(v)}" for v in others),
-    ]
-    text = ", ".join(parts[:-1]) + (", and " if others else "") + parts[-1]
-    premise = (
-        f"With {time_text(grain_ns)} of computation between synchronisations and {percent_text(tolerance)} "
-        "of slowdown tolerated, "
+def leading(found: Sequence[Verdict]) -> str:
+    """Returns the leading sentence: the largest job on each node, the noisiest node first; of many nodes the
+    smallest and the largest one."""
+    text = "; ".join(f"{v.node.name}: {_nodes_text(v)}" for v in reversed(found)) + "."
+    if len(text.split()) <= LEADING_WORDS:
+        return text
+    ends = sorted(found, key=_reach)
+    text = f"{len(found)} nodes: from {_nodes_text(ends[0])} to {_nodes_text(ends[-1])}."
+    named = (
+        f"{len(found)} nodes: from {_nodes_text(ends[0])} ({ends[0].node.name}) to {_nodes_text(ends[-1])} "
+        f"({ends[-1].node.name})."
     )
-    return premise + text + (f"; {_quieter(found)}." if others else ".")
+    return named if len(named.split()) <= LEADING_WORDS else text
+
+
+def _reach(verdict: Verdict) -> tuple[bool, float]:
+    """Orders verdicts by the largest job; without a limit by the number of nodes that the data speak for."""
+    endless = verdict.silent or verdict.scale > verdict.known
+    return endless, verdict.known if endless else verdict.scale
+
+
+def premise_text(grain_ns: int, tolerance: float) -> str:
+    """Returns what the leading sentence means."""
+    return (
+        f"The largest job whose steps, with {time_text(grain_ns)} of computation between synchronisations, "
+        f"are slowed by at most {percent_text(tolerance)}."
+    )
+
+
+def compared_text(found: Sequence[Verdict]) -> str:
+    """Returns which node loses the least time, or why no node is a winner; empty for one node."""
+    if len(found) < 2:
+        return ""
+    methods = sorted({v.basis.method for v in found})
+    if len(methods) > 1:
+        return (
+            f"No node is a winner: they are judged by different methods ({', '.join(methods)}), which do not "
+            "see the same detours."
+        )
+    try:
+        figures = figures_of([v.basis.source for v in found])
+    except StatisticsError as error:
+        return f"No node is a winner: {error}."
+    text = winner_text([Ranked(spoken(v.node), one) for v, one in zip(found, figures)])
+    first = found[0]
+    if winner_sure(rank([Ranked("", one) for one in figures])):
+        further = [spoken(v.node) for v in found[1:] if _reach(v) > _reach(first)]
+        if further and not _reach(first)[0]:
+            text += (
+                f" By these data {further[0]} lets a job scale further all the same: its long detours are "
+                "rarer."
+            )
+    return text
+
+
+def details(nodes: Sequence[Node], found: Sequence[Verdict], options: Options) -> str:
+    """Returns the sentences after the leading one: its premise, the winner, and the nodes left out."""
+    parts = [premise_text(options.grain_ns, options.tolerance), compared_text(found)]
+    return " ".join(filter(None, parts)) + apart_text(nodes, found)

@@ -29,6 +29,7 @@ from lab.formats.registry import FormatError
 from lab.formats.trace import Trace
 from lab.report.activity import Activity, activity_read
 from lab.report.nodes import PREFERENCE
+from lab.statistics import Figure, Interval
 
 META = "meta.txt"
 META_BYTES_MAX = 1 << 22
@@ -308,17 +309,50 @@ def hosts_read(folder: Path) -> Hosts:
 @dataclass(frozen=True)
 class Figures:
     """What a host loses, by one method: the share of each CPU's time, their mean, and the CPU that loses most
-    (a step of a job waits for it)."""
+    (a step of a job waits for it). `longest_ns` is the longest detour in `span_ns`, the time for which its
+    CPUs were measured; if the times differ, the longest of them."""
 
     method: str
     by_cpu: dict[int, float]
     per_second: float
     longest_ns: float
     worst: Trace
+    traces: dict[int, Trace] = field(default_factory=dict, repr=False)
 
     @property
     def lost_ratio(self) -> float:
         return float(np.mean(list(self.by_cpu.values())))
+
+    @property
+    def span_ns(self) -> float:
+        return max(trace.span_ns for trace in self.traces.values())
+
+    def lost_figure(self, longest_ns: float) -> Figure:
+        """Returns the mean loss of the CPUs with its interval. Noise of a host comes on several of its CPUs
+        at once, so the bounds are the means of the CPUs' bounds. `longest_ns`: see
+        `statistics.lost_figure`."""
+        parts = [statistics.lost_figure(trace, longest_ns) for trace in self.traces.values()]
+
+        def interval(confidence: float) -> Interval:
+            found = [part.interval(confidence) for part in parts]
+            low, high = (float(np.mean([getattr(one, end) for one in found])) for end in ("low", "high"))
+            return Interval(low, high, confidence, next((one.remark for one in found if one.remark), ""))
+
+        return Figure(self.lost_ratio, interval)
+
+    def longest_in_ns(self, window_ns: float) -> float | None:
+        """Returns the longest detour of a CPU in `window_ns` of measured time: the median over such windows;
+        None if a CPU that was measured for longer has no times of its detours."""
+        found = []
+        for trace in self.traces.values():
+            windows = int(trace.span_ns / window_ns * (1 + 1e-12))
+            if windows < 2:
+                found.append(statistics.detour_figures(trace).maximum_ns or 0.0)
+            elif trace.complete and trace.detours == trace.listed:
+                found.append(float(np.median(statistics.window_maxima(trace, window_ns, windows))))
+            else:
+                return None
+        return max(found)
 
 
 def common_method(hosts: Sequence[Host]) -> str:
@@ -345,4 +379,5 @@ def figures_of(host: Host, method: str) -> Figures | None:
         float(np.mean([one.per_second for one in details])),
         max((one.maximum_ns or 0.0 for one in details), default=0.0),
         traces[max(ratios, key=lambda cpu: ratios[cpu])],
+        traces,
     )

@@ -9,6 +9,7 @@ import base64
 import statistics as plain
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,8 @@ import numpy as np
 from lab import statistics
 from lab.common import paths
 from lab.common.errors import DataError
-from lab.common.text import count_text, percent_text, rate_text, time_text
+from lab.common.text import count_text, digits_text, percent_text, rate_text, time_text
+from lab.common.version import version
 from lab.formats import phase, registry
 from lab.formats.trace import Trace
 from lab.pictures.heat_map import heat_map_picture
@@ -24,6 +26,8 @@ from lab.report.advice import Advice, Measured, advice, measured
 from lab.report.hosts import SETTINGS, Figures, Host, Hosts, common_method, cpu_text, figures_of
 from lab.report.markup import STYLE, escaped, table_html
 from lab.report.outliers import CROWD_MIN, DEVIATIONS, TIMES, Outlier, outliers
+from lab.report.winner import Ranked, loser_sure, rank, winner_text
+from lab.statistics import StatisticsError
 
 #: Tacet's own measurement in the tree, taken in QEMU.
 REFERENCE = paths.ROOT / "docs/pictures/ftq-tacet.dat"
@@ -56,7 +60,7 @@ class HostsOptions:
     notes: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+@dataclass
 class Judged:
     """All data of the page."""
 
@@ -72,6 +76,18 @@ class Judged:
         known = [host for host in self.found.hosts if host.name in self.figures]
         known.sort(key=lambda host: (self.figures[host.name].lost_ratio, host.name))
         return known
+
+    @cached_property
+    def compared(self) -> list[Ranked]:
+        """The hosts that were measured by the common method, the quietest first."""
+        alike = {name: one for name, one in self.figures.items() if one.method == self.method}
+        longest_ns = max((one.longest_ns for one in alike.values()), default=0.0)
+        return rank([Ranked(name, one.lost_figure(longest_ns)) for name, one in alike.items()])
+
+    @cached_property
+    def loudest(self) -> str:
+        """The name of the host that surely loses most; empty if none does, or if hosts cannot be compared."""
+        return self.compared[-1].name if loser_sure(self.compared) else ""
 
 
 def judge(found: Hosts) -> Judged:
@@ -95,7 +111,8 @@ def judge(found: Hosts) -> Judged:
 
 
 def hosts_sentence(judged: Judged) -> str:
-    """Returns the answer: how many hosts, how much they lose, which is the worst, and what to tune first."""
+    """Returns the answer in at most twenty words: how many hosts, how much they lose, which one surely loses
+    most, and what to tune first."""
     ranked = judged.ranked
     if not ranked:
         return f"{_many(len(judged.found.hosts), 'host')}, measured only with phases of work."
@@ -105,13 +122,27 @@ def hosts_sentence(judged: Judged) -> str:
     if len(ranked) == 1:
         text += f"{ranked[0].name} loses {percent_text(lost[0])} of its time to noise"
     else:
+        text += f"median loss {percent_text(plain.median(lost))}; "
+        loud = judged.loudest
         text += (
-            f"the median host loses {percent_text(plain.median(lost))} of its time to noise, "
-            f"the worst, {ranked[-1].name}, {percent_text(lost[-1])}"
+            f"{loud} loses most, {percent_text(judged.figures[loud].lost_ratio)}"
+            if loud
+            else "none surely loses most"
         )
     if judged.advice:
         text += f". Tune first: {judged.advice[0].title[0].lower()}{judged.advice[0].title[1:]}"
     return text + "."
+
+
+def hosts_compared(judged: Judged) -> str:
+    """Returns the sentences on which host loses least and most, by one method; empty for one host."""
+    nodes = judged.compared
+    if len(nodes) < 2:
+        return ""
+    pairs = len(nodes) * (len(nodes) - 1) // 2
+    sure = f"(95 %, Holm's correction for {_many(pairs, 'pair')})" if pairs > 1 else "(95 %)"
+    loud = judged.loudest
+    return winner_text(nodes) + (f" {loud} surely loses more than each other host {sure}." if loud else "")
 
 
 def _many(count: int, what: str) -> str:
@@ -202,6 +233,15 @@ def _scale(trace: Trace, options: HostsOptions) -> str:
     return count_text(scale) if scale <= known else f"over {count_text(known)}"
 
 
+def _bracketed(figures: Figures) -> str:
+    """Returns the interval of a host's loss in percent, in square brackets; empty if it has none."""
+    try:
+        found = figures.lost_figure(figures.longest_ns).interval(0.95)
+    except StatisticsError:
+        return ""
+    return f" [{digits_text(100 * found.low)}, {digits_text(100 * found.high)}]"
+
+
 def hosts_table(judged: Judged, options: HostsOptions) -> str:
     outside = {one.name for one in judged.outside}
     rows = []
@@ -214,19 +254,20 @@ def hosts_table(judged: Judged, options: HostsOptions) -> str:
                 name,
                 cpu_text(list(one.by_cpu)),
                 escaped(one.method),
-                percent_text(one.lost_ratio),
+                percent_text(one.lost_ratio) + _bracketed(one),
                 percent_text(max(one.by_cpu.values())),
                 rate_text(one.per_second),
-                time_text(one.longest_ns),
+                f"{time_text(one.longest_ns)} in {time_text(one.span_ns)}",
                 _phase_text(host, options.grain_ns),
                 _scale(one.worst, options),
             ]
         )
     more = f" {len(ranked) - HOSTS_LISTED} quieter hosts are left out." * (len(ranked) > HOSTS_LISTED)
     return table_html(
-        f"Time lost by host, the loudest first.{more} The last column: the number of nodes like its worst "
-        f"CPU up to which a step of {time_text(options.grain_ns)} is slowed by at most "
-        f"{percent_text(options.tolerance)}.",
+        f"Time lost by host, the loudest first; in square brackets 95 % intervals.{more} The longest detour "
+        "is that of the measured time: compare it only with one of the same time. The last column: the "
+        f"number of nodes like its worst CPU up to which a step of {time_text(options.grain_ns)} is slowed "
+        f"by at most {percent_text(options.tolerance)}.",
         [
             "host",
             "CPUs",
@@ -244,7 +285,8 @@ def hosts_table(judged: Judged, options: HostsOptions) -> str:
 
 
 def beside_table(judged: Judged, options: HostsOptions) -> str:
-    """Compares the quietest, the median and the loudest host with Tacet, by the program of Tacet's file."""
+    """Compares hosts with the lowest, the median and the highest loss with Tacet, by the program of Tacet's
+    file."""
     try:
         tacet = registry.read(REFERENCE)[0]
     except (DataError, OSError) as error:
@@ -258,16 +300,22 @@ def beside_table(judged: Judged, options: HostsOptions) -> str:
     if not ranked:
         return f'<p class="small">No host was measured with {tacet.format}, so none compares with Tacet.</p>'
     ranked.sort(key=lambda row: row[:2])
-    places = {"quietest": 0, "median": (len(ranked) - 1) // 2, "loudest": len(ranked) - 1}
+    places = {"lowest": 0, "median": (len(ranked) - 1) // 2, "highest": len(ranked) - 1}
     if len(ranked) < 3:
-        places = {"quietest": 0, "loudest": len(ranked) - 1} if len(ranked) == 2 else {"host": 0}
+        places = {"lowest": 0, "highest": len(ranked) - 1} if len(ranked) == 2 else {"host": 0}
     shown = [(f"{what}: {ranked[at][1]}", ranked[at][2]) for what, at in places.items()]
     shown.append((REFERENCE_NAME, tacet))
     details = [statistics.detour_figures(trace) for _, trace in shown]
     rows = [
         ["time lost", *(percent_text(one.noise_ratio) for one in details)],
         ["detours a second", *(rate_text(one.per_second) for one in details)],
-        ["longest", *(time_text(one.maximum_ns) if one.maximum_ns else "none" for one in details)],
+        [
+            "longest",
+            *(
+                f"{time_text(one.maximum_ns)} in {time_text(trace.span_ns)}" if one.maximum_ns else "none"
+                for one, (_, trace) in zip(details, shown)
+            ),
+        ],
         [f"nodes at {percent_text(options.tolerance)}", *(_scale(trace, options) for _, trace in shown)],
         ["measured", *(time_text(trace.span_ns) for _, trace in shown)],
         ["shortest visible", *(time_text(trace.threshold_ns or 0) for _, trace in shown)],
@@ -471,6 +519,7 @@ def hosts_page(judged: Judged, options: HostsOptions, folder: Path) -> str:
 <body>
 <h1>{escaped(options.title)}</h1>
 <p class="answer">{escaped(hosts_sentence(judged))}</p>
+<p>{escaped(hosts_compared(judged))}</p>
 {f'<ul class="small">{notes}</ul>' if notes else ""}
 <h2>Where and when</h2>
 {"".join(pictures)}
@@ -489,6 +538,7 @@ def hosts_page(judged: Judged, options: HostsOptions, folder: Path) -> str:
 {_left_out(judged)}
 <h2>How to repeat this</h2>
 <pre>{escaped(options.command)}</pre>
+<p class="small">Made by {escaped(version())}; nothing is drawn at random.</p>
 </body>
 </html>
 """

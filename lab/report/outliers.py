@@ -2,7 +2,8 @@
 """Finds the hosts that stand out, and how their settings differ from most others.
 
 The test uses the median and the median absolute deviation (MAD): one loud host does not move these, as it
-would move mean and standard deviation."""
+would move mean and standard deviation. Longest detours are compared in the time for which every host was
+measured, because a maximum grows with the time."""
 
 from __future__ import annotations
 
@@ -80,7 +81,9 @@ def outliers(hosts: Sequence[Host], figures: Mapping[str, Figures]) -> list[Outl
     by_method = Counter(one.method for one in figures.values()).most_common(1)
     alike = {name: one for name, one in figures.items() if by_method and one.method == by_method[0][0]}
     lost = crowd({name: one.lost_ratio for name, one in alike.items()})
-    longest = crowd({name: one.longest_ns for name, one in alike.items()})
+    window_ns = min((one.span_ns for one in alike.values()), default=0.0)
+    longest_ns = {name: one.longest_in_ns(window_ns) for name, one in alike.items()}
+    longest = crowd({name: value for name, value in longest_ns.items() if value is not None})
     found = []
     for host in sorted(hosts, key=lambda one: -figures[one.name].lost_ratio if one.name in figures else 0.0):
         if host.name not in alike:
@@ -93,7 +96,8 @@ def outliers(hosts: Sequence[Host], figures: Mapping[str, Figures]) -> list[Outl
             )
         if longest and host.name in longest.outside:
             why.append(
-                f"its longest detour lasts {time_text(mine.longest_ns)}; the median of the hosts' is "
+                f"its longest detour in {time_text(window_ns)} lasts "
+                f"{time_text(longest_ns[host.name] or 0.0)}; the median of the hosts' is "
                 f"{time_text(longest.median)}"
             )
         inside = crowd({str(cpu): ratio for cpu, ratio in mine.by_cpu.items()})

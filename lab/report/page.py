@@ -12,11 +12,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lab.common.text import time_text
-from lab.report.answer import Options, Verdict, apart_text, scale_text, sentence
+from lab.common.version import version
+from lab.report.answer import Options, Verdict, details, leading, scale_text
 from lab.report.figures import figure_html, pictures
 from lab.report.markup import STYLE, escaped
 from lab.report.nodes import Collection
 from lab.report.tables import job_table, measured_table, phase_table, source_table
+from lab.statistics.intervals import SEED
 
 DEFINITIONS = (
     ("detour", "an interval during which the CPU did not run the program [Beckman06 §3]"),
@@ -53,7 +55,6 @@ def page_html(collection: Collection, found: Sequence[Verdict], options: Options
     """Returns the whole page as HTML. Draws its pictures in `folder`."""
     shown = [figure_html(picture, folder) for picture in pictures(found, collection, options)]
     remarks = [f"* {node.plain_name}: {doubt}" for node in collection.nodes for doubt in node.doubts]
-    answer = sentence(found, options.grain_ns, options.tolerance) + apart_text(collection.nodes, found)
     methods = {v.basis.method for v in found}
     if len(methods) > 1:
         remarks.append(
@@ -96,7 +97,8 @@ def page_html(collection: Collection, found: Sequence[Verdict], options: Options
 </head>
 <body>
 <h1>{escaped(options.title)}</h1>
-<p class="answer">{escaped(answer)}</p>
+<p class="answer">{escaped(leading(found))}</p>
+<p>{escaped(details(collection.nodes, found, options))}</p>
 <ul class="small">{scales}</ul>
 {f'<ul class="small">{notes}</ul>' if notes else ""}
 <h2>Effect on a job</h2>
@@ -111,6 +113,7 @@ def page_html(collection: Collection, found: Sequence[Verdict], options: Options
 {source_table(collection)}
 <h2>How to repeat this</h2>
 <pre>{commands}</pre>
+<p class="small">Made by {escaped(version())}; seed of the resampling: {SEED}.</p>
 <h2>Definitions</h2>
 <ul class="small">{definitions}</ul>
 </body>

@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from lab import statistics
-from lab.common.text import count_text, percent_text, rate_text, time_text
+from lab.common.text import count_text, digits_text, percent_text, rate_text, time_text
 from lab.formats import phase
 from lab.formats.trace import Trace
 from lab.report.answer import NODES_SHOWN as NODES_PICTURED
@@ -17,8 +17,6 @@ from lab.report.nodes import Collection, starred
 from lab.statistics import Interval, StatisticsError
 
 NODES_SHOWN = (1, 10, 100, 1_000, 10_000, 100_000)
-#: The noise ratio has an interval only with at least this many detours.
-DETOURS_MIN = 10
 
 
 def bracketed(found: Interval | None, text: Callable[[float], str]) -> str:
@@ -27,15 +25,22 @@ def bracketed(found: Interval | None, text: Callable[[float], str]) -> str:
 
 
 def _ratio_cell(trace: Trace) -> str:
-    """Returns the noise ratio, with its interval if there are enough detours."""
+    """Returns the noise ratio, with its interval if it can be had."""
     try:
         text = percent_text(statistics.noise_ratio(trace))
-        if trace.complete and trace.listed >= DETOURS_MIN and trace.listed == trace.detours:
-            interval = statistics.noise_ratio_interval(trace)
-            text += f" [{100 * interval.low:.3g}, {100 * interval.high:.3g}]"
-        return text
     except StatisticsError:
         return "–"
+    return text + bracketed(
+        _interval(statistics.ratio_interval, trace), lambda bound: digits_text(100 * bound)
+    )
+
+
+def _interval(figure: Callable[[Trace], Interval], trace: Trace) -> Interval | None:
+    """Returns the interval of a trace's figure; None if it is refused."""
+    try:
+        return figure(trace)
+    except StatisticsError:
+        return None
 
 
 def _rate_cell(trace: Trace) -> str:
@@ -43,8 +48,21 @@ def _rate_cell(trace: Trace) -> str:
     if math.isnan(trace.span_ns):
         return "–"
     if trace.detours:
-        return rate_text(trace.detours * 1e9 / trace.span_ns)
+        rate = rate_text(trace.detours * 1e9 / trace.span_ns)
+        return rate + bracketed(_interval(statistics.rate_interval, trace), rate_text)
     return f"0 (&lt; {rate_text(statistics.silent_rate_max(trace.span_ns))})"
+
+
+def _median_cell(trace: Trace, median_ns: float | None) -> str:
+    """Returns the median length, with its interval if it can be had."""
+    found = _interval(lambda one: statistics.length_interval(one, 0.5), trace)
+    return _length(median_ns) + bracketed(found, time_text)
+
+
+def _longest_cell(trace: Trace, longest_ns: float | None) -> str:
+    """Returns the longest detour and the time in which it is the longest: it grows with that time."""
+    known = longest_ns is not None and not math.isnan(trace.span_ns)
+    return _length(longest_ns) + (f" in {time_text(trace.span_ns)}" if known else "")
 
 
 def _length(value: float | None) -> str:
@@ -65,15 +83,16 @@ def measured_table(collection: Collection) -> str:
                     f"{f.detours:,}",
                     _rate_cell(trace),
                     _ratio_cell(trace),
-                    _length(f.percentiles_ns.get("median")),
+                    _median_cell(trace, f.percentiles_ns.get("median")),
                     _length(f.percentiles_ns.get("p99")),
-                    _length(f.maximum_ns),
+                    _longest_cell(trace, f.maximum_ns),
                 ]
             )
     caption = (
-        "Detours. Threshold: the shortest detour that the method sees. Noise ratio: share of the time, with "
-        "its 95 % bootstrap interval over 50 blocks of time. In brackets after a rate of 0: the upper bound "
-        "of the rate with 95 % confidence."
+        "Detours. Threshold: the shortest detour that the method sees. Noise ratio: share of the measured "
+        "time. In square brackets: 95 % intervals; none where the data have none. In round brackets after a "
+        "rate of 0: its upper bound with 95 % confidence. A longest detour is that of the time measured: "
+        "compare it only with one of the same time."
     )
     header = [
         "node",
@@ -98,17 +117,17 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
         for nodes in NODES_SHOWN:
             text = percent_text(float(statistics.slowdown(delays, nodes)) - 1)
             if nodes == NODES_PICTURED:
-                text += bracketed(v.slowdown_interval, lambda bound: f"{100 * bound:.3g}")
+                text += bracketed(v.slowdown_interval, percent_text)
             cells.append(text if nodes <= v.known else f'<span class="beyond">{text}</span>')
         scale = f"{count_text(v.known)} or more" if v.scale > v.known else count_text(v.scale)
-        scale += bracketed(v.scale_interval, lambda bound, known=v.known: count_text(min(bound, known)))
+        scale += bracketed(v.scale_interval, lambda bound: "–" if math.isinf(bound) else count_text(bound))
         rows.append(
             [
                 escaped(v.node.name),
                 escaped(v.basis.method),
                 f"{delays.phases:,.0f}",
                 percent_text(statistics.p(delays, 0))
-                + bracketed(v.p_interval, lambda bound: f"{100 * bound:.3g}"),
+                + bracketed(v.p_interval, lambda bound: digits_text(100 * bound)),
                 percent_text(statistics.p(delays, 0.01)),
                 *cells,
                 scale,
@@ -122,9 +141,9 @@ def job_table(found: Sequence[Verdict], options: Options) -> str:
         f"A step of n nodes with phases of {time_text(options.grain_ns)}. p: the probability that a phase of "
         "one node is delayed at all, and by more than 1 %. n: the slowdown E(Y)/G - 1; grey italics are an "
         "extrapolation to more nodes than the data hold phases. Last column: the largest job that is slowed "
-        f"by at most {percent_text(options.tolerance)}. In square brackets: 95 % intervals by a bootstrap of "
-        "blocks of time, or of single phases if only phases were measured; none if one single event "
-        "decides. In the row of a job on all kinds each node has its own distribution."
+        f"by at most {percent_text(options.tolerance)}. In square brackets: 95 % intervals; none if one "
+        "single event decides, or for more than one node in 40 phases (–: no upper bound). In the row of a "
+        "job on all kinds each node has its own distribution."
     )
     header = [
         "node",
@@ -146,7 +165,7 @@ def phase_table(collection: Collection) -> str:
             f"{data.count:,}",
             time_text(data.minimum_ns),
             time_text(data.mean_ns),
-            time_text(data.maximum_ns),
+            f"{time_text(data.maximum_ns)} in {time_text(data.mean_ns * data.count)}",
             *(percent_text(phase.probability(data, delay)) for delay in phase.DELAYS),
             f"{phase.slowdown(data, 1000):.4f}",
         ]

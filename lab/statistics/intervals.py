@@ -1,26 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Computes the confidence of conclusions: intervals of p, of the slowdown E(Y)/G and of the largest job, by a
+"""Computes the confidence of conclusions: intervals of the slowdown E(Y)/G - 1 and of the largest job, by a
 bootstrap of blocks of time; whether one event decides; and the slowdown of nodes with different noise.
 
 A trace's detours come in bursts and periods, so neighbours are not independent; blocks of time that are
 longer than both nearly are. The axis of work (delays.py) is cut into blocks; each holds the share of phases
-that begin in it, by their delay. A resample draws the same number of blocks with replacement, and every
-figure is computed from it [Efron, Tibshirani: An Introduction to the Bootstrap, 1993, §8.6]. Measured phases
-(`apps/phase`) are a distribution without times, so single phases are drawn: if noise comes in bursts, their
-interval is too narrow.
+that begin in it, by their delay. A resample draws the same number of blocks with replacement [Efron,
+Tibshirani: An Introduction to the Bootstrap, 1993, §8.6]. Its percentiles are too narrow, since a resample
+has no event that the data lack; so the interval is Student's of the logarithm, with the resamples' deviation,
+and above it allows for one more of the longest events. Few data know nothing of the longest of many phases:
+an interval is given for at most one node in NODES_SHARE phases. Measured phases (`apps/phase`) are a
+distribution without times, so single phases are drawn: if noise comes in bursts, their interval is too
+narrow.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from lab.formats.phase import PhaseData
 from lab.formats.trace import Trace
-from lab.statistics.confidence import Interval
+from lab.statistics.confidence import CONFIDENCE, Interval, student
 from lab.statistics.delays import Delays, delays_of_phases, delays_of_trace, pieces_of_trace
 from lab.statistics.errors import StatisticsError
 from lab.statistics.scale import scale_max, slowdown
@@ -31,7 +34,9 @@ BLOCKS_MIN = 10
 #: The most distinct delays in a resample; if there are more, the shorter ones are put together.
 CLASSES_MAX = 2048
 RESAMPLES = 400
-CONFIDENCE = 0.95
+SEED = 1
+#: An interval is given for jobs of at most one node in this number of phases.
+NODES_SHARE = 40
 
 
 @dataclass(frozen=True)
@@ -94,38 +99,94 @@ def blocks_of_phases(data: PhaseData) -> Blocks:
     return Blocks(delays.grain_ns, _class_delays(delays, classes), share, delays.phases, single=True)
 
 
-def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = 1) -> list[Delays]:
+@dataclass(frozen=True)
+class Resampled:
+    """Distributions drawn from blocks, the distribution of all, and the degrees of freedom of their
+    deviation."""
+
+    whole: Delays
+    drawn: list[Delays]
+    freedom: int
+
+    @property
+    def nodes_max(self) -> float:
+        """The largest job for which there is an interval."""
+        return self.whole.phases / NODES_SHARE
+
+
+def resampled(blocks: Blocks, resamples: int = RESAMPLES, seed: int = SEED) -> Resampled:
     """Returns distributions drawn from the blocks; the same for the same seed."""
     generator = np.random.default_rng(seed)
+    total = blocks.share.sum(axis=0)
     if blocks.single:
-        drawn = generator.multinomial(
-            round(blocks.phases), blocks.share[0] / blocks.share[0].sum(), resamples
-        )
-        shares = drawn / drawn.sum(axis=1, keepdims=True)
+        freedom = max(round(blocks.phases) - 1, 1)
+        shares = generator.multinomial(round(blocks.phases), total / total.sum(), resamples).astype(float)
     else:
         count = len(blocks.share)
+        freedom = count - 1
         shares = generator.multinomial(count, np.full(count, 1 / count), resamples) @ blocks.share
-        shares /= shares.sum(axis=1, keepdims=True)
-    found = []
-    for share in shares:
-        kept = share > 0
-        found.append(Delays(blocks.grain_ns, blocks.delay_ns[kept], share[kept], blocks.phases))
-    return found
+    whole, *drawn = (_delays(blocks, share) for share in (total, *shares))
+    return Resampled(whole, drawn, freedom)
 
 
-def interval(
-    drawn: Sequence[Delays], figure: Callable[[Delays], float], confidence: float = CONFIDENCE
-) -> Interval:
-    """Returns the percentile interval of a figure; a bound may be infinite."""
-    values = np.sort([figure(delays) for delays in drawn])
-    low = values[math.floor((1 - confidence) / 2 * (len(values) - 1))]
-    high = values[math.ceil((1 + confidence) / 2 * (len(values) - 1))]
-    return Interval(float(low), float(high), confidence)
+def _delays(blocks: Blocks, share: np.ndarray) -> Delays:
+    kept = share > 0
+    return Delays(blocks.grain_ns, blocks.delay_ns[kept], share[kept] / share.sum(), blocks.phases)
 
 
-def scale_interval(drawn: Sequence[Delays], tolerance: float) -> Interval:
-    """Returns the interval of the largest job within the tolerance."""
-    return interval(drawn, lambda delays: scale_max(delays, tolerance))
+def slowdown_interval(found: Resampled, nodes: float, confidence: float = CONFIDENCE) -> Interval:
+    """Returns the interval of E(Y)/G - 1 for a step of `nodes` nodes. StatisticsError if there are fewer than
+    NODES_SHARE phases for each node, or if resamples may have no delay at all."""
+    if nodes > found.nodes_max:
+        longer = math.ceil(nodes / found.nodes_max)
+        raise StatisticsError(
+            f"{found.whole.phases:,.0f} phases; the slowdown of {nodes:,.0f} nodes has an interval from "
+            f"{NODES_SHARE * nodes:,.0f} phases on: measure {longer} times as long"
+        )
+    return Interval(*_slowdown_bounds(found, nodes, confidence), confidence)
+
+
+def _slowdown_bounds(found: Resampled, nodes: float, confidence: float) -> tuple[float, float]:
+    excess = np.array([float(slowdown(delays, nodes)) - 1 for delays in found.drawn])
+    if not excess.min() > 0:
+        raise StatisticsError("too few delayed phases for an interval; measure longer")
+    value = float(slowdown(found.whole, nodes)) - 1
+    half = student(confidence, found.freedom) * float(np.log(excess).std(ddof=1))
+    half *= math.sqrt((found.freedom + 1) / found.freedom)
+    return value * math.exp(-half), value * math.exp(half) + _one_more(found.whole, nodes) - value
+
+
+def _one_more(delays: Delays, nodes: float) -> float:
+    """Returns E(Y)/G - 1 if there had been one more event of the longest delay: it delays one phase, or the
+    phases that begin less than a grain before it."""
+    share = delays.share.copy()
+    share[-1] += 1 / delays.phases
+    return float(slowdown(replace(delays, share=share / share.sum()), nodes)) - 1
+
+
+def scale_interval(found: Resampled, tolerance: float, confidence: float = CONFIDENCE) -> Interval:
+    """Returns the interval of the largest job within the tolerance: the jobs whose slowdown's interval holds
+    it. The upper bound is infinite if it is beyond `nodes_max`. StatisticsError as for
+    `slowdown_interval`."""
+    if found.nodes_max < 1:
+        raise StatisticsError(
+            f"{found.whole.phases:,.0f} phases; the largest job has an interval from {NODES_SHARE} on: "
+            "measure longer"
+        )
+    ends = []
+    for end in (1, 0):
+        low, high = 0.0, found.nodes_max
+        if _slowdown_bounds(found, high, confidence)[end] <= tolerance:
+            ends.append(math.inf if end == 0 else math.floor(high))
+            continue
+        while high - low > max(0.5, 0.01 * low):
+            middle = max((low + high) / 2, 1.0)
+            inside = _slowdown_bounds(found, middle, confidence)[end] <= tolerance
+            low, high = (middle, high) if inside else (low, middle)
+            if middle == 1.0 and not inside:
+                break
+        ends.append(math.floor(low))
+    return Interval(float(ends[0]), float(ends[1]), confidence)
 
 
 # ---- One event that decides ----

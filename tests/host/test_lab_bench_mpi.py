@@ -42,14 +42,14 @@ def test_output_without_rows_is_no_result(said: str) -> None:
 
 def test_the_ratio_is_to_the_better_one_in_the_same_round() -> None:
     """A machine that is twice as slow in a round is so for all: the ratio does not change."""
-    row = mpi.compare(times([1.0, 2.0, 4.0], [2.0, 4.0, 8.0], [3.0, 6.0, 12.0]))[0]
+    row = mpi.compare(times([1.0, 2.0, 4.0] * 2, [2.0, 4.0, 8.0] * 2, [3.0, 6.0, 12.0] * 2))[0]
     assert (row.better, row.ratio, row.low, row.high) == ("Open MPI", 0.5, 0.5, 0.5)
     assert row.verdict == "as fast"
 
 
 def test_a_slower_row_is_listed_and_not_averaged_away() -> None:
-    rows = mpi.compare(times([3.0] * 5, [4.0] * 5, [2.0] * 5))
-    said = mpi.as_table([*rows, *mpi.compare(times([1.0] * 5, [4.0] * 5, [2.0] * 5))], 5)
+    rows = mpi.compare(times([3.0] * 6, [4.0] * 6, [2.0] * 6))
+    said = mpi.as_table([*rows, *mpi.compare(times([1.0] * 6, [4.0] * 6, [2.0] * 6))], 6)
     assert rows[0].better == "MPICH" and rows[0].verdict == "SLOWER"
     assert said.count("SLOWER") == 2 and "SLOWER: 1 of 2 rows: latency 8 (1.50)" in said
 
@@ -64,7 +64,7 @@ def test_parts_name_what_the_programs_have() -> None:
 @pytest.mark.parametrize(
     ("words", "why"),
     [
-        (["--rounds", "1"], "--rounds 1: too few"),
+        (["--rounds", "5"], "--rounds 5: too few for an interval; give at least 6"),
         (["--ranks", "1"], "--ranks 1: too few"),
         (["--only", "pigeon"], "--only pigeon: no part has it"),
     ],

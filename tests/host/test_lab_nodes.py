@@ -27,7 +27,7 @@ from lab.pictures.heat_map import heat_map_picture
 from lab.report.activity import activity_read
 from lab.report.comb import comb_find
 from lab.report.hosts import cpu_list, cpu_text, hosts_read
-from lab.report.hosts_page import cpu_map, hosts_sentence, judge, time_map
+from lab.report.hosts_page import cpu_map, hosts_compared, hosts_sentence, judge, time_map
 from lab.report.outliers import crowd
 
 BUSY = ROOT / "tests/data/noise-files/busy-host"
@@ -74,8 +74,41 @@ def test_the_page_holds_everything_itself(tmp_path: Path) -> None:
 def test_the_answer_counts_hosts_and_names_the_worst(tmp_path: Path) -> None:
     judged = judge(hosts_read(cluster(tmp_path / "r", cpu__0__governor="powersave")))
     said = hosts_sentence(judged)
-    assert said.startswith("6 hosts, 12 CPUs: the median host loses 0.1") and "the worst, n2, " in said
-    assert said.endswith("Tune first: the clock tick.")
+    assert said.startswith("6 hosts, 12 CPUs: median loss 0.1") and "; n2 loses most, 0." in said
+    assert said.endswith("Tune first: the clock tick.") and len(said.split()) <= 20
+    assert (
+        "n2 surely loses more than each other host (95 %, Holm's correction for 15 pairs)"
+        in hosts_compared(judged)
+    )
+
+
+def test_of_hosts_that_are_alike_none_is_the_worst(tmp_path: Path) -> None:
+    """The daemon's hosts lose most, but they are two, so neither loses more than each other one."""
+    for name, extra in (("a", []), ("b", DAEMON), ("c", DAEMON)):
+        host_made(tmp_path / "r", name, extra=extra)
+    judged = judge(hosts_read(tmp_path / "r"))
+    assert "; none surely loses most" in hosts_sentence(judged)
+    assert "surely loses more" not in hosts_compared(judged)
+
+
+def test_longest_detours_are_compared_in_the_time_that_all_were_measured(tmp_path: Path) -> None:
+    """A host that was measured for 20 s has had ten times as many chances of a long detour as the others; its
+    longest in 2 s is the median of ten."""
+    cluster(tmp_path / "r", 5)
+    one = tmp_path / "r/n0"
+    for file in one.glob("selfish*.dat"):
+        *head, _ = [line for line in file.read_text().splitlines() if line[0] == "#"]
+        again = [line.split() for line in file.read_text().splitlines() if line[0] != "#"]
+        rows = [[int(a) + 2_000_000_000 * i, int(b)] for i in range(10) for a, b in again]
+        rows[5][1] = 900_000
+        period = "# Measurement period: 20 s"
+        file.write_text("\n".join([*head, *(f"{a}\t{b}" for a, b in rows), period]) + "\n")
+    figures = judge(hosts_read(tmp_path / "r")).figures
+    assert figures["n0"].longest_ns == 900_000 and figures["n0"].span_ns == 20e9
+    assert figures["n0"].longest_in_ns(2e9) == pytest.approx(figures["n1"].longest_ns, rel=0.1)
+    assert figures["n0"].lost_ratio == pytest.approx(figures["n1"].lost_ratio, rel=0.2)
+    text = text_of(page_of(tmp_path / "r"))
+    assert "900 µs in 20 s" in text and "its longest detour" not in text
 
 
 @pytest.mark.skipif(not CHROMIUM, reason="no chromium")
@@ -140,7 +173,7 @@ def test_a_loud_host_is_named_with_what_it_does_otherwise(tmp_path: Path) -> Non
     judged = judge(hosts_read(tmp_path / "r"))
     assert [one.name for one in judged.outside] == ["n2"]
     assert "the median of 6 hosts is 0.1" in judged.outside[0].why and "MAD above" in judged.outside[0].why
-    assert "its longest detour lasts 900 µs" in judged.outside[0].why
+    assert "its longest detour in 2 s lasts 900 µs" in judged.outside[0].why
     assert "irqbalance: running (most others: absent)" in judged.outside[0].differs
     assert "governor: powersave (most others: unknown)" in judged.outside[0].differs
 

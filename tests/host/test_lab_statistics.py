@@ -287,22 +287,6 @@ def test_short_delays_stop_no_job() -> None:
 # How sure that is
 
 
-def test_the_bootstrap_of_a_mean_is_the_normal_interval() -> None:
-    sample = np.random.default_rng(9).normal(100, 15, 400)
-    found = statistics.bootstrap(sample, lambda x: float(x.mean()), resamples=2000)
-    half = 1.96 * sample.std(ddof=1) / 20
-    assert (found.low, found.high) == pytest.approx((sample.mean() - half, sample.mean() + half), abs=0.2)
-    assert found == statistics.bootstrap(sample, lambda x: float(x.mean()), resamples=2000)
-
-
-def test_blocks_hold_all_noise_and_all_detours() -> None:
-    trace = trace_of([(10.0 * i, 1 + i % 3) for i in range(100)], 1000)
-    lost, begun = statistics.blocks_of(trace, 30)
-    assert len(lost) == len(begun) == 30 and begun.sum() == 100 and lost.sum() == trace.noise_ns
-    found = statistics.noise_ratio_interval(trace, 10)
-    assert found.low <= statistics.noise_ratio(trace) <= found.high
-
-
 def test_silence_proves_three_in_the_time_measured() -> None:
     assert statistics.silent_rate_max(1e9) == pytest.approx(2.9957, abs=1e-4)
     assert statistics.silent_rate_max(3600e9, 0.99) == pytest.approx(4.605 / 3600, rel=1e-3)
@@ -320,7 +304,8 @@ def test_silence_proves_three_in_the_time_measured() -> None:
         lambda: statistics.scale_max(bernoulli(0.1, 1), 0),
         lambda: statistics.linear_nodes_max(0.1, 2),
         lambda: statistics.silent_rate_max(0),
-        lambda: statistics.bootstrap(np.zeros(1), np.mean),
+        lambda: statistics.median_interval([1.0]),
+        lambda: statistics.count_needed(1.0),
         lambda: statistics.series_of(trace_of([], 10), 11),
     ],
 )
