@@ -66,6 +66,7 @@ def run(options: argparse.Namespace) -> int:
             f"--replications {options.replications} --seed {options.seed}: give at least 1 replication, and "
             "a seed of 0 or more"
         )
+    made_by = version()  # before the run, in which the tree may change
     found: list[coverage.Cell] = []
     for count in counts:
         for model in coverage.models():
@@ -74,13 +75,13 @@ def run(options: argparse.Namespace) -> int:
                 print(f"{model.name}, {count:,} detours: done", file=sys.stderr, flush=True)
     print(table(["n", "noise", *coverage.FIGURES], coverage.table_rows(found)))
     print(READ_IT)
-    print(f"{options.replications:,} replications, seed {options.seed}, {version()}")
+    print(f"{options.replications:,} replications, seed {options.seed}, {made_by}")
     if options.out:
         text_write(
             options.out,
             json.dumps(
                 {
-                    "version": version(),
+                    "version": made_by,
                     "seed": options.seed,
                     "replications": options.replications,
                     "cells": [cell.as_json() for cell in found],

@@ -17,7 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -333,6 +333,7 @@ class Figures:
         `statistics.lost_figure`."""
         parts = [statistics.lost_figure(trace, longest_ns) for trace in self.traces.values()]
 
+        @lru_cache(maxsize=16)
         def interval(confidence: float) -> Interval:
             found = [part.interval(confidence) for part in parts]
             low, high = (float(np.mean([getattr(one, end) for one in found])) for end in ("low", "high"))

@@ -64,18 +64,38 @@ def rank(nodes: Sequence[Ranked]) -> list[Ranked]:
     return sorted(nodes, key=lambda node: node.figure.value)
 
 
-def winner_sure(ranked: Sequence[Ranked]) -> bool:
-    """Returns whether the first of the ranked nodes surely loses less than each other one."""
-    pairs = [(other.figure, ranked[0].figure) for other in ranked[1:]]
-    count = len(ranked)
+def without_interval(ranked: Sequence[Ranked]) -> list[Ranked]:
+    """Returns the nodes whose loss has no interval, so that they cannot be compared."""
+    return [node for node in ranked if refusal(node)]
+
+
+def refusal(node: Ranked) -> str:
+    """Returns why a node's loss has no interval; empty if it has one."""
+    try:
+        node.figure.interval(0.95)
+    except StatisticsError as error:
+        return str(error)
+    return ""
+
+
+def _pairs_sure(one: Ranked, others: Sequence[Ranked], count: int, less: bool) -> bool:
+    """Whether one of `count` nodes surely loses less (or more) than each of the others that has an
+    interval."""
+    known = [other for other in others if not refusal(other)]
+    pairs = [(other.figure, one.figure) if less else (one.figure, other.figure) for other in known]
     return bool(pairs) and all(statistics.surely_different(pairs, family=count * (count - 1) // 2))
+
+
+def winner_sure(ranked: Sequence[Ranked]) -> bool:
+    """Returns whether the first of the ranked nodes surely loses less than each other one that has an
+    interval."""
+    return len(ranked) > 1 and _pairs_sure(ranked[0], ranked[1:], len(ranked), less=True)
 
 
 def loser_sure(ranked: Sequence[Ranked]) -> bool:
-    """Returns whether the last of the ranked nodes surely loses more than each other one."""
-    pairs = [(ranked[-1].figure, other.figure) for other in ranked[:-1]]
-    count = len(ranked)
-    return bool(pairs) and all(statistics.surely_different(pairs, family=count * (count - 1) // 2))
+    """Returns whether the last of the ranked nodes surely loses more than each other one that has an
+    interval."""
+    return len(ranked) > 1 and _pairs_sure(ranked[-1], ranked[:-1], len(ranked), less=False)
 
 
 def winner_text(nodes: Sequence[Ranked]) -> str:
@@ -96,6 +116,7 @@ def winner_text(nodes: Sequence[Ranked]) -> str:
         f"{first.name} loses the least time, {first.lost}; the others lose {ranked[1].lost} "
         f"({ranked[1].name}) to {last.lost} ({last.name}{times}). Each difference to "
         f"{first.name} is sure (95 %, Holm's correction for {len(ranked) * (len(ranked) - 1) // 2} pairs)."
+        f"{_left_out(ranked)}"
     )
 
 
@@ -104,14 +125,23 @@ def _difference(more: Ranked, less: Ranked) -> str:
     return f" (difference, 95 %: {signed_percent_text(found.low)} to {signed_percent_text(found.high)})"
 
 
+def _left_out(ranked: Sequence[Ranked]) -> str:
+    """Returns a sentence on the nodes that have no interval; empty if all have one."""
+    left = without_interval(ranked)
+    if not left:
+        return ""
+    names = ", ".join(node.name for node in left[:4]) + (
+        f" and {len(left) - 4} more" if len(left) > 4 else ""
+    )
+    return f" Not compared, without an interval: {names} ({refusal(left[0])})."
+
+
 def _no_winner(ranked: Sequence[Ranked]) -> str:
     """Returns why no node is a winner: an interval that cannot be had, or one that holds zero."""
     first, second = ranked[0], ranked[1]
-    for node in ranked:
-        try:
-            node.figure.interval(0.95)
-        except StatisticsError as error:
-            return f"No node is a winner: the time that {node.name} loses has no interval ({error})."
+    for node in (first, second):
+        if why := refusal(node):
+            return f"No node is a winner: the time that {node.name} loses has no interval ({why})."
     both = f"{first.name} ({first.lost}) and {second.name} ({second.lost})"
     if first.figure.value == second.figure.value:
         return f"No node is a winner: {both} lose the same."
@@ -124,4 +154,5 @@ def _no_winner(ranked: Sequence[Ranked]) -> str:
     return (
         f"No node is a winner: of {len(ranked)} nodes {both} lose least, and their difference is not sure "
         f"after Holm's correction for {len(ranked) * (len(ranked) - 1) // 2} pairs."
+        f"{_left_out(ranked)}"
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from lab.formats.phase import PhaseData
 from lab.formats.trace import Trace
@@ -46,6 +47,7 @@ def lost_figure(source: Trace | PhaseData, longest_ns: float = 0.0) -> Figure:
     else:
         count, span_ns, ratio = source.detours, source.span_ns, noise_ratio(source)
 
+    @lru_cache(maxsize=16)
     def interval(confidence: float) -> Interval:
         if count < DETOURS_MIN and (isinstance(source, PhaseData) or source.complete):
             rate = few_rate_max(count, span_ns, (1 + confidence_checked(confidence)) / 2)

@@ -19,6 +19,7 @@ from lab import statistics
 from lab.cli import dispatch as command
 from lab.formats.phase import PhaseData
 from lab.formats.trace import Totals, Trace
+from lab.report import winner
 from lab.statistics import StatisticsError, coverage
 from lab.statistics.batches import independent_count
 from lab.statistics.confidence import binomial_below, student
@@ -375,6 +376,23 @@ def test_a_node_without_an_interval_is_never_sure() -> None:
     heavy = trace_of(many.start_ns, 1 + np.random.default_rng(1).pareto(1.1, 5_000), many.span_ns)
     pair = statistics.lost_figure(heavy), statistics.lost_figure(many)
     assert statistics.surely_different([pair]) == [False]
+
+
+def test_of_many_nodes_those_without_an_interval_are_named_and_not_compared() -> None:
+    traces = [random_trace(seed, 2_000, mean_ns=1e3 if seed else 1e2) for seed in range(4)]
+    heavy = trace_of(
+        traces[1].start_ns, 10 * (1 + np.random.default_rng(1).pareto(1.1, 2_000)), traces[1].span_ns
+    )
+    heavy = trace_of(heavy.start_ns, heavy.duration_ns * 1e6 / heavy.duration_ns.sum(), heavy.span_ns)
+    nodes = [
+        winner.Ranked(name, statistics.lost_figure(trace)) for name, trace in zip("abcdx", [*traces, heavy])
+    ]
+    ranked = winner.rank(nodes)
+    assert [node.name for node in winner.without_interval(ranked)] == ["x"] and winner.winner_sure(ranked)
+    text = winner.winner_text(nodes)
+    assert text.startswith("a loses the least time") and "Not compared, without an interval: x (" in text
+    assert winner.winner_text(nodes[1:4]).startswith("No node is a winner")
+    assert not winner.loser_sure(winner.rank(nodes[1:4])) and not winner.winner_text(nodes[:1])
 
 
 def test_few_detours_are_surely_less_than_many() -> None:
