@@ -47,6 +47,7 @@
 #include "noise.hpp"
 #include "pages.hpp"
 #include "parameters.hpp"
+#include "rank_events.hpp"
 #include "time_tree.hpp"
 #include "timeline.hpp"
 #include "waiters.hpp"
@@ -135,25 +136,20 @@ private:
         return happens_before(b, a);
     }
 
-    // The state of a rank. Its next events are in `here`, unordered; if that is full, further ones are in a
-    // heap.
     struct RankState {
         Time finish = 0;
         NoiseCursor cursor;
-        HeapRoot heap = ANY;
         std::uint32_t unexpected = ANY, unexpected_last = ANY;
         std::uint32_t waiters = ANY; // in Part::waiters, once many events have waited at this rank
         std::uint8_t lines = 0;      // a bit for each resource for which a line waits
-        std::uint8_t used = 0;       // a bit for each event in `here`
-        std::array<Event, 2> here;
+        RankEvents events;
     };
-    static constexpr unsigned HERE_FULL = 3;
 
     // The data that only one thread touches.
     struct Part : Domain {
         EventPool pool;
         TimeTree next_times;
-        Event *in_place = nullptr; // the event that is being processed, if it is in its rank's `here`
+        Event *in_place = nullptr; // RankEvents::each_before()
         // When sequential: the events up to the present time, in the order of a heap.
         std::vector<Event> present;
         Time now = -1;
@@ -206,7 +202,10 @@ private:
         while ((domain.now = domain.next_times.earliest()) != NEVER) {
             domain.next_times.each_due(
                 domain.now + 1, [this](std::uint32_t rank) { prefetch(rank); }, large,
-                [&](std::uint32_t rank) { return collect(domain, rank); });
+                [&](std::uint32_t rank) {
+                    return states[rank].events.take_until(
+                        domain.now, domain.pool, [&](const Event &event) { push_present(domain, event); });
+                });
             while (!domain.present.empty()) {
                 std::pop_heap(domain.present.begin(), domain.present.end(), happens_after);
                 Event event = domain.present.back();
@@ -217,28 +216,7 @@ private:
         }
     }
 
-    // Moves a rank's events of the present time to those that are processed next. Returns the time of its next
-    // event.
-    Time collect(Part &domain, std::uint32_t rank)
-    {
-        RankState &state = states[rank];
-        Time next = NEVER;
-
-        for (unsigned used = state.used; used; used &= used - 1) {
-            const Event &event = state.here[static_cast<unsigned>(std::countr_zero(used))];
-            if (event.time > domain.now) {
-                next = std::min(next, event.time);
-                continue;
-            }
-            push_present(domain, event);
-            state.used ^= static_cast<std::uint8_t>(used & -used);
-        }
-        while (state.heap != ANY && domain.pool.top(state.heap).time <= domain.now)
-            push_present(domain, domain.pool.pop(state.heap));
-        return state.heap == ANY ? next : std::min(next, domain.pool.top(state.heap).time);
-    }
-
-    [[gnu::noinline]] void push_present(Part &domain, Event event)
+    [[gnu::noinline]] void push_present(Part &domain, const Event &event)
     {
         domain.present.push_back(event);
         std::push_heap(domain.present.begin(), domain.present.end(), happens_after);
@@ -308,50 +286,10 @@ private:
     {
         domain.next_times.each_due(
             end, [this](std::uint32_t rank) { prefetch(rank); }, large,
-            [&](std::uint32_t rank) { return process_rank(domain, states[rank], end); });
-    }
-
-    // Processes a rank's events before `end`. Returns the time of its next event. An event stays where it is
-    // while it is processed: copies of what was written just before are slow.
-    Time process_rank(Part &domain, RankState &state, Time end)
-    {
-        for (;;) {
-            Event *const first = first_here(state);
-            if (state.heap != ANY && (!first || happens_before(domain.pool.top(state.heap), *first)))
-                [[unlikely]] {
-                const Time time = domain.pool.top(state.heap).time;
-                if (time >= end)
-                    return time;
-                Event event = domain.pool.pop(state.heap);
-                handle(domain, event);
-                continue;
-            }
-            if (!first)
-                return NEVER;
-            if (first->time >= end)
-                return first->time;
-            domain.in_place = first;
-            handle(domain, *first);
-            if (domain.in_place) // else it was put off
-                state.used ^= static_cast<std::uint8_t>(1u << (first - state.here.data()));
-            domain.in_place = nullptr;
-        }
-    }
-
-    // Returns the first event in `here`, or null.
-    static Event *first_here(RankState &state)
-    {
-        unsigned used = state.used;
-
-        if (used == 0)
-            return nullptr;
-        Event *first = &state.here[static_cast<unsigned>(std::countr_zero(used))];
-        for (used &= used - 1; used; used &= used - 1) {
-            Event *const other = &state.here[static_cast<unsigned>(std::countr_zero(used))];
-            if (happens_before(*other, *first))
-                first = other;
-        }
-        return first;
+            [&](std::uint32_t rank) {
+                return states[rank].events.each_before(end, domain.pool, domain.in_place,
+                                                       [&](Event &event) { handle(domain, event); });
+            });
     }
 
     // Sends a message to its rank.
@@ -406,38 +344,17 @@ private:
         deliver(domain, event.time, event.history, event.rank, event.operation, event.source, event.info);
     }
 
-    // Gives an event to a rank of this domain. The event is written where it will be processed: a copy of what
-    // was written just before would have to wait for it.
+    // Gives an event to a rank of this domain.
     [[gnu::always_inline]] inline void deliver(Part &domain, Time time, const History &history,
                                                std::uint32_t rank, std::uint32_t operation,
                                                std::uint32_t source, std::uint32_t info)
     {
-        RankState &state = states[rank];
-
-        if (time <= domain.now || state.used == HERE_FULL) [[unlikely]] {
-            deliver_to_heap(domain, state, {time, history, rank, operation, source, info});
-        } else {
-            const auto free = static_cast<unsigned>(std::countr_one(state.used));
-            Event &event = state.here[free];
-            state.used |= static_cast<std::uint8_t>(1u << free);
-            event.time = time;
-            event.history.caused = history.caused;
-            event.history.before = history.before;
-            event.history.earlier = history.earlier;
-            event.rank = rank;
-            event.operation = operation;
-            event.source = source;
-            event.info = info;
+        if (time <= domain.now) [[unlikely]] {
+            push_present(domain, {time, history, rank, operation, source, info});
+            return;
         }
+        states[rank].events.add(domain.pool, time, history, rank, operation, source, info);
         domain.next_times.add(rank, time);
-    }
-
-    [[gnu::noinline]] void deliver_to_heap(Part &domain, RankState &state, const Event &event)
-    {
-        if (event.time <= domain.now)
-            push_present(domain, event);
-        else
-            domain.pool.push(state.heap, event);
     }
 
     // ---- Events ----
@@ -471,7 +388,7 @@ private:
     {
         RankState &state = states[event.rank];
 
-        if (alike && (sequential || state.heap != ANY)) {
+        if (alike && (sequential || state.events.many())) {
             if (state.waiters == ANY) {
                 state.waiters = static_cast<std::uint32_t>(domain.waiters.size());
                 domain.waiters.emplace_back();

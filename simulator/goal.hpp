@@ -39,8 +39,8 @@ std::unique_ptr<Schedule> goal_parse_binary(std::string_view bytes, const std::s
 // Returns whether these are the first bytes of a binary schedule.
 bool goal_is_binary(std::string_view bytes);
 
-// Throws InputError if these are the first bytes, up to eight, of a file that is neither text nor a binary schedule:
-// says what it is, and what to do.
+// Throws InputError if these are the first bytes, up to eight, of a file that is neither text nor a binary
+// schedule: says what it is, and what to do.
 void goal_refuse_foreign(std::string_view bytes, const std::string &name);
 
 } // namespace sim

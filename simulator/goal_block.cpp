@@ -279,8 +279,8 @@ inline const char *GoalBlockParser::parse_usual_message(const char *at, bool sen
     return at;
 }
 
-// Parses the rest of "l1: calc 5", "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" from the blank after
-// the colon to the line's end. Returns that place; null, and changes nothing, if it is another line.
+// Parses the rest of "l1: calc 5", "l1: send 8b to 1 tag 0" or "l1: recv 8b from 1 tag 0" from the blank
+// after the colon to the line's end. Returns that place. For another line returns null and changes nothing.
 inline const char *GoalBlockParser::parse_usual_operation(const char *at, std::uint32_t label)
 {
     Operation operation = {short_calc, 0};

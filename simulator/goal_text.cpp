@@ -133,8 +133,8 @@ bool begins_rank(std::string_view text, std::size_t at)
     return next > at + 4 && next < text.size() && GoalLexer::is_digit(text[next]);
 }
 
-// Returns the last place from `from` on at which "rank R" begins in a text without "/*", outside comments; 0 if
-// there is none. Looks for the letter that other words of a schedule do not have.
+// Returns the last place from `from` on at which "rank R" begins in a text without "/*", outside comments; 0
+// if there is none. Looks for the letter that other words of a schedule do not have.
 std::size_t last_rank_without_comments(std::string_view text, std::size_t from)
 {
     for (std::size_t end = text.size(); end > from;) {

@@ -3,8 +3,8 @@
 // packed_events.hpp: events of one rank that wait in line, first in, first out, a few bytes each.
 //
 // An event is stored as its differences from the one before: a byte with a bit for each field that differs,
-// then these differences, seven bits to a byte [Protocol Buffers' zigzag varints]. In an alltoall of 4,096 ranks
-// almost all of the 16.8 million messages wait at once, and one takes six bytes instead of 56.
+// then these differences, seven bits to a byte [Protocol Buffers' zigzag varints]. In an alltoall of 4,096
+// ranks almost all of the 16.8 million messages wait at once, and one takes six bytes instead of 56.
 //
 // Bytes are in chains of chunks from a pool, which belongs to one thread.
 #pragma once

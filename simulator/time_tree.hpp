@@ -64,9 +64,9 @@ public:
         }
     }
 
-    // Calls process(rank) for each rank that has an event before `end`. It returns the time of the rank's next
-    // event, from `end` on. Meanwhile only events from `end` on may be added. If `look_ahead`, calls soon(rank)
-    // for ranks that come a little later, so that their data can be fetched.
+    // Calls process(rank) for each rank that has an event before `end`. It returns the time of the rank's
+    // next event, from `end` on. Meanwhile only events from `end` on may be added. If `look_ahead`, calls
+    // soon(rank) for ranks that come a little later, so that their data can be fetched.
     template <typename Soon, typename Process>
     void each_due(Time end, const Soon &soon, bool look_ahead, const Process &process)
     {
@@ -88,10 +88,10 @@ private:
     // Returns the earliest of a node's times.
     static Time earliest_of(const Node &node)
     {
-        const auto least = [](Time a, Time b) { return a < b ? a : b; };
+        const auto lower = [](Time a, Time b) { return a < b ? a : b; };
 
-        return least(least(least(node[0], node[1]), least(node[2], node[3])),
-                     least(least(node[4], node[5]), least(node[6], node[7])));
+        return lower(lower(lower(node[0], node[1]), lower(node[2], node[3])),
+                     lower(lower(node[4], node[5]), lower(node[6], node[7])));
     }
 
     // Returns a bit for each of a node's times that is before `end`.

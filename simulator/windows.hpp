@@ -4,8 +4,8 @@
 // influence each other.
 //
 // A window begins with the first event of all domains, so empty time costs nothing. If a window has many
-// events, each thread takes its domain through it. If it has few, waking the other threads would cost more than
-// their help is worth, and the first thread takes all domains through it, one after the other.
+// events, each thread takes its domain through it. If it has few, waking the other threads would cost more
+// than their help is worth, and the first thread takes all domains through it, one after the other.
 #pragma once
 
 #include "time.hpp"

@@ -57,8 +57,8 @@ def text_of(ranks: list[Rank]) -> Iterator[str]:
 
 
 def stencil(side: int, iterations: int) -> Iterator[str]:
-    """Yields a cube of side³ ranks, a torus, in which each exchanges with its 26 neighbours: faces, edges and
-    corners."""
+    """Yields a cube of side³ ranks, a torus, in which each exchanges with its 26 neighbours: faces, edges
+    and corners."""
     draw = random.Random(1)
     ranks = [Rank() for _ in range(side**3)]
     offsets = [offset for offset in itertools.product((-1, 0, 1), repeat=3) if any(offset)]

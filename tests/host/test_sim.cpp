@@ -409,7 +409,8 @@ TEST(a_tree_of_times_finds_the_ranks_that_are_due)
             std::vector<std::uint32_t> due;
             const bool look_ahead = random_below(2);
             tree.each_due(
-                now, [](std::uint32_t) {}, look_ahead, [&](std::uint32_t rank) {
+                now, [](std::uint32_t) {}, look_ahead,
+                [&](std::uint32_t rank) {
                     due.push_back(rank - first);
                     // A message to a rank that may have been looked at already.
                     const std::uint64_t to = random_below(ranks);
