@@ -368,14 +368,15 @@ def test_report_is_read_without_units_and_remarks() -> None:
 # Picture
 
 
-def test_picture_is_a_png_of_the_stated_size(tmp_path: Path) -> None:
+def test_picture_is_a_png_of_the_stated_width_as_high_as_it_needs(tmp_path: Path) -> None:
     panels = [Panel("tacet", "Tacet", silent(), ftq.summarise(silent()))]
     panels += [Panel("linux", "Linux", ticking(), ftq.summarise(ticking()), remark="a remark")]
     panels += [Panel("linux_tuned", "Linux, tuned", absent="no such machine")]
     ftq_picture(panels, tmp_path / "ftq.png")
     image = (tmp_path / "ftq.png").read_bytes()
     assert image[:8] == b"\x89PNG\r\n\x1a\n"
-    assert (int.from_bytes(image[16:20], "big"), int.from_bytes(image[20:24], "big")) == (1400, 900)
+    assert int.from_bytes(image[16:20], "big") == 1400
+    assert 750 < int.from_bytes(image[20:24], "big") < 1000
 
 
 def test_picture_of_nothing_is_refused(tmp_path: Path) -> None:
