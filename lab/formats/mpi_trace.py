@@ -82,6 +82,7 @@ class RankTrace:
     within_ns: tuple[int, int] = (0, 0)
     cost_between_ns: int = 0
     cost_inside_ns: int = 0
+    cost_cpu_ns: int = 0
     cpu_time: bool = False
     names: dict[int, str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
@@ -270,6 +271,7 @@ def read(path: Path) -> RankTrace:
         (offsets[0][1], offsets[1][1]),
         _number(path, values, "cost-between-ns"),
         _number(path, values, "cost-inside-ns"),
+        _number(path, values, "cost-cpu-ns"),
         values.get("cpu-time") == "yes",
         names,
         counts,
