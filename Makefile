@@ -528,12 +528,13 @@ TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit s
 	suite-lmdb suite-libuv suite-hwloc
 TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
-TEST_FILES := $(KERNEL) $(BUILD)/planted.elf $(APPS) $(TEST_PROGRAMS) $(TRACE_PROGRAMS) $(CONFORM_SHORT) $(LINUX_KERNEL)
+TEST_FILES := $(KERNEL) $(BUILD)/planted.elf $(APPS) $(TEST_PROGRAMS) $(TRACE_PROGRAMS) $(CONFORM_SHORT) \
+	$(LINUX_KERNEL)
 TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_BUILD)/glibc/libmpi.a $(MPI_BUILD)/include/mpi_functions.h \
 	$(TRACE_BUILD)/programs/asan/traced \
 	$(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so $(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
-LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others mpi-trace-others $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) \
-	$(MPI_LONG_PROGRAMS) suite-go
+LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others mpi-trace-others $(SQLITE) $(CURL) \
+	$(FOREIGN_KINDS:%=foreign-%) $(MPI_LONG_PROGRAMS) suite-go
 LONG_GOALS_ppc64 := mpi-programs
 
 .PHONY: test-build test-build-arch test-long-build test-long-build-arch

@@ -45,17 +45,17 @@ static const char usage[] =
     "\n"
     "  -r, --rounds N        values of each parameter (default 20; at least 6)\n"
     "  -n, --repetitions N   measurements of a value in a round (default 20)\n"
-    "  -m, --most BYTES      largest message but for S (default 16384); at most S is used\n";
+    "  -m, --max BYTES           largest message but for S (default 16384); at most S is used\n";
 
 static struct {
-    uint64_t rounds, repetitions, most;
-} given = { .rounds = 20, .repetitions = 20, .most = 16384 };
+    uint64_t rounds, repetitions, largest;
+} given = { .rounds = 20, .repetitions = 20, .largest = 16384 };
 
 enum parameter { L, O_SEND, O_RECEIVE, GAP, GAP_BYTE, O_BYTE, PARAMETERS };
 static const char *const names[PARAMETERS] = { "L", "o_s", "o_r", "g", "G", "O" };
 
 static int peer;
-static bool asks; /* this rank measures; its peer answers */
+static bool measures; /* this rank measures; its peer answers */
 static char *buffer;
 static uint64_t *times_ns;
 
@@ -83,7 +83,8 @@ static double median(void)
     return (double)order_quantile(times_ns, given.repetitions, MILLIONTHS_50);
 }
 
-/* ---- What is timed. Both ranks call it; the result is valid on the one that asks, but for receives. ---- */
+/* ---- What is timed. Both ranks call it; the result is valid on the one that measures, but for receives.
+ * ---- */
 
 /* Returns what a measurement of nothing shows. */
 static double clock_alone(void)
@@ -103,8 +104,8 @@ static double trip(int n, uint64_t bytes)
         const uint64_t begin_ns = bench_now_ns();
 
         for (int k = 0; k < n; k++)
-            asks ? data_send(bytes) : data_receive(bytes);
-        asks ? data_receive(1) : data_send(1);
+            measures ? data_send(bytes) : data_receive(bytes);
+        measures ? data_receive(1) : data_send(1);
         times_ns[i] = bench_now_ns() - begin_ns;
     }
     return median();
@@ -116,13 +117,13 @@ static double send_alone(uint64_t bytes, double trip_ns)
     for (uint64_t i = 0; i < given.repetitions; i++) {
         const uint64_t begin_ns = bench_now_ns();
 
-        if (asks)
+        if (measures)
             data_send(bytes);
         times_ns[i] = bench_now_ns() - begin_ns;
-        if (!asks)
+        if (!measures)
             data_receive(bytes);
         wait_until(begin_ns + (uint64_t)(LATE * trip_ns));
-        asks ? data_receive(1) : data_send(1);
+        measures ? data_receive(1) : data_send(1);
     }
     return median();
 }
@@ -131,7 +132,7 @@ static double send_alone(uint64_t bytes, double trip_ns)
 static double receive_alone(uint64_t bytes, double trip_ns)
 {
     for (uint64_t i = 0; i < given.repetitions; i++) {
-        if (!asks) {
+        if (!measures) {
             data_receive(1);
             data_send(bytes);
             continue;
@@ -142,7 +143,7 @@ static double receive_alone(uint64_t bytes, double trip_ns)
         data_receive(bytes);
         times_ns[i] = bench_now_ns() - begin_ns;
     }
-    return asks ? median() : 0;
+    return measures ? median() : 0;
 }
 
 /* Returns whether a send of this size has ended although its receiver comes late. Valid on both ranks. */
@@ -151,7 +152,7 @@ static bool ends_alone(uint64_t bytes, double trip_ns)
     const uint64_t late_ns = (uint64_t)(LATE * trip_ns) + 1000 * 1000;
     char eager = 0;
 
-    if (!asks) {
+    if (!measures) {
         data_receive(1); /* the sender is about to begin */
         wait_until(bench_now_ns() + late_ns);
         data_receive(bytes);
@@ -166,7 +167,7 @@ static bool ends_alone(uint64_t bytes, double trip_ns)
     return eager;
 }
 
-/* The same of several tries: one that is disturbed seems to wait. */
+/* Returns the same of several tries, because one that is disturbed seems to wait. */
 static bool is_eager(uint64_t bytes, double trip_ns)
 {
     for (int i = 0; i < TRIES; i++)
@@ -216,7 +217,7 @@ static double line_fit(const uint64_t *bytes, const double *values, double *at_o
     return products / squares;
 }
 
-static void round_measure(uint64_t most, double *found)
+static void round_measure(uint64_t largest, double *found)
 {
     uint64_t bytes[SIZES];
     double gaps[SIZES], sends[SIZES], receives[SIZES], one_ns = 0, ignored;
@@ -224,7 +225,7 @@ static void round_measure(uint64_t most, double *found)
     const double clock_ns = clock_alone();
 
     for (int i = 0; i < SIZES; i++) {
-        bytes[i] = 1 + (most - 1) * (uint64_t)i / (SIZES - 1);
+        bytes[i] = 1 + (largest - 1) * (uint64_t)i / (SIZES - 1);
         const double trip_ns = trip(1, bytes[i]);
 
         one_ns = i ? one_ns : trip_ns;
@@ -295,15 +296,15 @@ static void pair_measure(const char *where, int other)
     MPI_Barrier(MPI_COMM_WORLD);
     if (other < 0 || (bench.rank && bench.rank != other))
         return;
-    asks = bench.rank == 0;
-    peer = asks ? other : 0;
+    measures = bench.rank == 0;
+    peer = measures ? other : 0;
     const double trip_ns = trip(1, 1);
     const uint64_t eager = eager_limit(trip_ns);
-    uint64_t most = eager < given.most ? eager : given.most;
-    most = most < SIZES ? SIZES : most;
+    uint64_t largest = eager < given.largest ? eager : given.largest;
+    largest = largest < SIZES ? SIZES : largest;
     for (uint64_t i = 0; i <= given.rounds; i++) /* the first one warms up */
-        round_measure(most, found[i ? i - 1 : 0]);
-    if (asks)
+        round_measure(largest, found[i ? i - 1 : 0]);
+    if (measures)
         result_say(where, found, eager);
 }
 
@@ -323,14 +324,14 @@ static void pairs_find(int *here, int *there)
     *there = lowest[1] == INT32_MAX ? -1 : lowest[1];
 }
 
-static const char *most_read(const char *text)
+static const char *largest_read(const char *text)
 {
     struct bench_sizes sizes;
     const char *wrong = bench_sizes_read(text, &sizes);
 
     if (wrong || sizes.count != 1 || sizes.bytes[0] < SIZES || sizes.bytes[0] > EAGER_MAX)
         return "give one size from 8 bytes to 4M";
-    given.most = sizes.bytes[0];
+    given.largest = sizes.bytes[0];
     return NULL;
 }
 
@@ -341,7 +342,7 @@ static const struct bench_option options[] = {
       .number = &given.repetitions,
       .minimum = 1,
       .maximum = REPETITIONS_MAX },
-    { .letter = 'm', .name = "most", .read = most_read },
+    { .letter = 'm', .name = "max", .read = largest_read },
     { 0 },
 };
 
@@ -357,7 +358,7 @@ int main(int count, char **words)
     pairs_find(&here, &there);
     bench_say("# loggops: %" PRIu64 " rounds of %" PRIu64 " repetitions, messages of 1 to %" PRIu64
               " bytes\n",
-              given.rounds, given.repetitions, given.most);
+              given.rounds, given.repetitions, given.largest);
     bench_say_where();
     bench_say("# Ranks 0 and: %d of the same node, %d of another (-1: none)\n", here, there);
     bench_say("#where   name       median   95 %% from           to\n");

@@ -20,7 +20,7 @@
 #define ROUND_TRIPS   8
 #define RECORDS_USUAL (1 << 20)
 #define RECORDS_MAX   (1ull << 34)
-#define RECORDS_LEAST 64
+#define RECORDS_MIN   64
 #define TRIALS        200
 
 struct trace_facts trace_facts;
@@ -34,7 +34,7 @@ static _Noreturn void refuse(const char *what)
     exit(1);
 }
 
-static uint64_t variable(const char *name, uint64_t least, uint64_t most, uint64_t usual)
+static uint64_t variable(const char *name, uint64_t lowest, uint64_t highest, uint64_t usual)
 {
     const char *text = getenv(name);
     char *end, what[160];
@@ -42,10 +42,10 @@ static uint64_t variable(const char *name, uint64_t least, uint64_t most, uint64
     if (!text)
         return usual;
     unsigned long long number = strtoull(text, &end, 10);
-    if (*text >= '0' && *text <= '9' && !*end && number >= least && number <= most)
+    if (*text >= '0' && *text <= '9' && !*end && number >= lowest && number <= highest)
         return number;
     snprintf(what, sizeof(what), "%s=%.40s: it takes a number from %llu to %llu", name, text,
-             (unsigned long long)least, (unsigned long long)most);
+             (unsigned long long)lowest, (unsigned long long)highest);
     refuse(what);
 }
 
@@ -78,7 +78,7 @@ static void clock_serve(int rank)
     }
 }
 
-static void clock_ask(int when)
+static void clock_query(int when)
 {
     uint64_t shortest_ns = UINT64_MAX;
 
@@ -101,7 +101,7 @@ static void clocks_compare(int when)
         if (trace.rank == 0)
             clock_serve(rank);
         else if (trace.rank == rank)
-            clock_ask(when);
+            clock_query(when);
     }
 }
 
@@ -165,7 +165,7 @@ void trace_init(const struct trace_call *call, unsigned code, int error)
         return;
     PMPI_Comm_rank(MPI_COMM_WORLD, &trace.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &trace.ranks);
-    size_t records = (size_t)variable("TACET_TRACE_RECORDS", RECORDS_LEAST, RECORDS_MAX, RECORDS_USUAL);
+    size_t records = (size_t)variable("TACET_TRACE_RECORDS", RECORDS_MIN, RECORDS_MAX, RECORDS_USUAL);
     if (!trace_memory_make(records))
         refuse("no memory for the records; set TACET_TRACE_RECORDS to a lower number");
     trace.cpu_time = variable("TACET_TRACE_CPU", 0, 1, shares_cpus()) != 0;

@@ -172,6 +172,17 @@ bool trace_file_begin(void)
     return true;
 }
 
+void mpi_lite_tracer_end(const char *why)
+{
+    char how[96];
+
+    if (!trace.on)
+        return;
+    trace.on = false;
+    snprintf(how, sizeof(how), "an error: %.80s", why);
+    trace_file_write(how);
+}
+
 void trace_abort(unsigned code)
 {
     if (!trace.on || trace.inside)

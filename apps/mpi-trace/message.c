@@ -356,12 +356,12 @@ void trace_request_freed(struct trace_record *record, uintptr_t key)
 
 void *trace_scratch(int count, size_t element, void **memory, size_t *bytes)
 {
-    size_t wanted = count < 1 ? element : (size_t)count * element;
+    size_t needed = count < 1 ? element : (size_t)count * element;
 
-    if (wanted > *bytes) {
+    if (needed > *bytes) {
         free(*memory);
-        *memory = malloc(wanted);
-        *bytes = *memory ? wanted : 0;
+        *memory = malloc(needed);
+        *bytes = *memory ? needed : 0;
         if (!*memory)
             PMPI_Abort(MPI_COMM_WORLD, 1);
     }

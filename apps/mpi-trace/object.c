@@ -206,7 +206,8 @@ static void comm_describe(struct trace_object *object, MPI_Comm comm)
     *at = object;
 }
 
-/* A communicator that is freed before the next call is described when it is freed. */
+/* Writes records as long as there is room: trace_comm_freed calls it for what is freed before the next call.
+ */
 void trace_comms_describe(void)
 {
     while (trace.undescribed) {
@@ -261,7 +262,7 @@ void trace_comm_freed(struct trace_record *record, uintptr_t key)
     trace_remove(object);
 }
 
-/* MPI_Comm_idup's communicator has a number from the call on, because then all members number it at the same
+/* Gives MPI_Comm_idup's communicator a number at the call, because then all members number it at the same
  * place among their own. Until it is there, its key is the complement of the address where it will be. */
 void trace_comm_begun(struct trace_record *record, MPI_Comm comm, void *made, bool in_fortran,
                       uintptr_t request)

@@ -160,10 +160,10 @@ void trace_remove(struct trace_object *object);
 
 struct trace_object *trace_comm(MPI_Comm comm);
 uint32_t trace_type_bytes(MPI_Datatype type);
-/* Called after a communicator has been made: all members number it at the same place among their own. */
+/* Gives a communicator that has been made its number: all members do it at the same place among their own. */
 void trace_comm_made(MPI_Comm comm);
 void trace_comm_freed(struct trace_record *record, uintptr_t key);
-/* MPI_Comm_idup: `made` is valid when the request completes. */
+/* Gives the communicator of MPI_Comm_idup its number; `made` is valid when the request completes. */
 void trace_comm_begun(struct trace_record *record, MPI_Comm comm, void *made, bool in_fortran,
                       uintptr_t request);
 void trace_comm_completed(void *made, bool in_fortran);
@@ -175,14 +175,14 @@ void trace_comms_describe(void);
 
 void trace_send(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                 unsigned flags);
-/* `begins`: a request, TRACE_KEY of its handle. */
+/* Records a send that begins a request; `begins` is TRACE_KEY of its handle. */
 void trace_isend(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                  unsigned flags, uintptr_t begins);
 void trace_recv(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                 const MPI_Status *status);
 void trace_irecv(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                  uintptr_t begins);
-/* A persistent request of a send or a receive: `flags`. */
+/* Records that a persistent request is made, of a send or a receive by `flags`. */
 void trace_init_request(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag,
                         MPI_Comm comm, unsigned flags, uintptr_t key);
 void trace_start(struct trace_record *record, int count, const uintptr_t *keys);
@@ -198,12 +198,12 @@ void trace_mrecv(struct trace_record *record, int count, MPI_Datatype type, uint
 void trace_imrecv(struct trace_record *record, int count, MPI_Datatype type, uintptr_t message,
                   uintptr_t begins);
 
-/* A request has completed; `status` may be NULL. */
+/* Records that a request has completed; `status` may be NULL. */
 void trace_completed(struct trace_record *record, uintptr_t key, const MPI_Status *status);
-/* Several: those of `indices`, which count from `base`, or all if that is NULL. */
+/* Records that several have: those of `indices`, which count from `base`, or all if that is NULL. */
 void trace_completed_some(struct trace_record *record, int count, const uintptr_t *keys, const int *indices,
                           int base, const MPI_Status *statuses);
-/* MPI_Request_get_status: complete, but still the program's. */
+/* Records what MPI_Request_get_status has found: the request may be complete, but is still the program's. */
 void trace_request_seen(struct trace_record *record, bool found, uintptr_t key, const MPI_Status *status);
 void trace_request_freed(struct trace_record *record, uintptr_t key);
 void trace_request_named(struct trace_record *record, uintptr_t key);
@@ -215,13 +215,14 @@ MPI_Status *trace_statuses(int count);
 /* Returns memory for `count` elements, which grows and stays: `memory` and `bytes` begin as zero. */
 void *trace_scratch(int count, size_t element, void **memory, size_t *bytes);
 
-/* A collective: bytes of one process's part, the root or TRACE_ANY_SOURCE; `begins` is 0 if it blocks. */
+/* Records a collective: bytes of one process's part, the root or TRACE_ANY_SOURCE; `begins` is 0 if it
+ * blocks. */
 void trace_collective(struct trace_record *record, int count, MPI_Datatype type, int root, MPI_Comm comm,
                       uintptr_t begins);
-/* The same with the part for, or of, each process; `types` gives each one's type, or NULL: `type`. */
+/* Records one with the part for, or of, each process; `types` gives each one's type, or NULL: `type`. */
 void trace_collective_parts(struct trace_record *record, const int *counts, MPI_Datatype type,
                             const MPI_Datatype *types, int root, MPI_Comm comm, uintptr_t begins);
-/* The same of neighbours that are sent to. */
+/* Records one with the part for each neighbour that is sent to. */
 void trace_neighbours(struct trace_record *record, const int *counts, MPI_Datatype type,
                       const MPI_Datatype *types, MPI_Comm comm, uintptr_t begins);
 bool trace_is_root(int root, MPI_Comm comm);
@@ -238,7 +239,7 @@ bool trace_fortran_in_place(const void *buffer);
 
 /* ---- Beginning and end (begin.c, file.c) ---- */
 
-/* Called before PMPI_Init; false: within the library's own call of MPI_Init. */
+/* Begins MPI_Init; false: within the library's own call of it. */
 bool trace_init_begin(struct trace_call *call);
 void trace_init(const struct trace_call *call, unsigned code, int error);
 /* Returns the level of threads that the program may have. */
@@ -251,8 +252,10 @@ void trace_finalize(const struct trace_call *call, unsigned code, int error);
 bool trace_file_write(const char *how);
 /* Begins the file, and makes sure that it is written however the process ends. */
 bool trace_file_begin(void);
-/* Called by MPI_Abort, before it ends the job. */
+/* Writes the file before MPI_Abort ends the job. */
 void trace_abort(unsigned code);
+/* Writes the file when mpi-lite ends the job because of an error; other libraries call exit. */
+void mpi_lite_tracer_end(const char *why);
 
 struct trace_facts {
     int64_t offset_ns[2];           /* of rank 0's clock to this one's, at MPI_Init and MPI_Finalize */

@@ -120,12 +120,16 @@ ENDS = {
     "abort": ("it ends by MPI_Abort", "it ends by signal 15"),
     "exit": ("it ends by exit without MPI_Finalize",) * 2,
     "term": ("it ends by signal 15",) * 2,
+    "error": (
+        "it ends by an error: MPI_Send: MPI_ERR_RANK: argument dest: 99 is no rank of a communicator of 2",
+        "it ends by signal 15",
+    ),
     "kill": ("it ends by none: the process was killed, or still runs", "it ends by signal 15"),
 }
 
 
 @pytest.mark.parametrize(
-    "how", ["abort", "kill", *(pytest.param(how, marks=pytest.mark.long) for how in ("exit", "term"))]
+    "how", ["abort", "kill", *(pytest.param(how, marks=pytest.mark.long) for how in ("error", "exit", "term"))]
 )
 def test_a_job_that_ends_badly_leaves_marked_files(how: str, tmp_path: Path) -> None:
     assert ours(tmp_path, 2, how).returncode != 0

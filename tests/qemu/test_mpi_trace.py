@@ -29,7 +29,7 @@ def traced_program(name: str, arch: str) -> Path:
 
 
 def test_a_node_s_traces_have_the_messages_of_the_program(arch: str, tacet: Run, tmp_path: Path) -> None:
-    result = tacet(traced_program("traced", arch), "dump", cpus=3, memory="256M", environment=FEW)
+    result = tacet(traced_program("traced", arch), "dump", cpus=3, memory="256M", env=FEW)
     lines = expect_exit(result).stdout.decode().splitlines()
     files = [bytes.fromhex(line[2:]) for line in lines if line.startswith("T ")]
     for number, content in enumerate(files):
@@ -46,7 +46,7 @@ def test_a_node_s_traces_have_the_messages_of_the_program(arch: str, tacet: Run,
 
 def test_a_traced_call_costs_few_instructions(arch: str, tacet: Run) -> None:
     """On one CPU, where each instruction takes 1 ns; two runs print the same digits."""
-    result = tacet(traced_program("cost", arch), icount=0, environment=FEW)
+    result = tacet(traced_program("cost", arch), icount=0, env=FEW)
     said = expect_exit(result).stdout.decode()
     costs = {name: int(number) for name, number in re.findall(r"^(.+): (\d+) instructions$", said, re.M)}
     assert costs.keys() == COSTS.keys(), result.explain()

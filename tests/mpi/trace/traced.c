@@ -6,6 +6,7 @@
  *
  *   traced          returns from main after MPI_Finalize
  *   traced abort    rank 1 calls MPI_Abort at the end; exit: all end without MPI_Finalize
+ *   traced error    rank 1 makes an error that ends the job
  *   traced term     rank 1 ends itself by SIGTERM, or by SIGKILL: kill; the others wait for it
  *   traced threads  asks for MPI_THREAD_MULTIPLE, and prints what it gets
  *   traced dump     prints each rank's trace after MPI_Finalize: `T`, and the file in hexadecimal digits
@@ -41,7 +42,7 @@ static void receives(int from, int tag, int bytes)
     note('R', from, rank, tag, bytes);
 }
 
-/* Each rank to rank 0, which names no source and no tag. */
+/* Sends from each rank to rank 0, which names no source and no tag. */
 static void any_source(void)
 {
     MPI_Request requests[8];
@@ -84,7 +85,7 @@ static void ring(void)
     MPI_Recv(buffer[0], 9, MPI_BYTE, MPI_PROC_NULL, 23, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
 }
 
-/* Persistent requests, begun several times, two at once and one at a time. */
+/* Begins persistent requests several times, two at once and one at a time. */
 static void persistent(void)
 {
     MPI_Request requests[2];
@@ -149,7 +150,7 @@ static void polls(void)
         MPI_Testsome(2, requests, &done, indices, MPI_STATUSES_IGNORE);
 }
 
-/* In communicators whose ranks are not MPI_COMM_WORLD's. */
+/* Sends in communicators whose ranks are not MPI_COMM_WORLD's. */
 static void communicators(void)
 {
     MPI_Comm back, half, again;
@@ -204,6 +205,8 @@ static void end(const char *how)
         exit(0);
     if (rank == 1 && strcmp(how, "abort") == 0)
         MPI_Abort(MPI_COMM_WORLD, 3);
+    if (rank == 1 && strcmp(how, "error") == 0)
+        MPI_Send(buffer, 1, MPI_BYTE, 99, 1, MPI_COMM_WORLD);
     if (rank == 1)
         raise(strcmp(how, "kill") == 0 ? SIGKILL : SIGTERM);
     MPI_Recv(buffer, 1, MPI_BYTE, 1, 99, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
