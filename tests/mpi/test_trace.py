@@ -129,7 +129,8 @@ ENDS = {
 
 
 @pytest.mark.parametrize(
-    "how", ["abort", "kill", *(pytest.param(how, marks=pytest.mark.long) for how in ("error", "exit", "term"))]
+    "how",
+    ["error", "kill", *(pytest.param(how, marks=pytest.mark.long) for how in ("abort", "exit", "term"))],
 )
 def test_a_job_that_ends_badly_leaves_marked_files(how: str, tmp_path: Path) -> None:
     assert ours(tmp_path, 2, how).returncode != 0
