@@ -3,8 +3,9 @@
 between calls as measured, less the tracer's cost, collectives expanded to messages (collectives.py),
 communicators translated to MPI_COMM_WORLD's ranks.
 
-What a call spends inside the library is the simulator's to say; time in calls without messages, and between
-calls, is computation. With CPU time in the trace computation is that, because then ranks share CPUs.
+What a call spends inside the library is the simulator's to say, also in a probe that has found a message; time
+in calls without messages, and between calls, is computation. With CPU time in the trace computation is that,
+because then ranks share CPUs.
 
 Extrapolated to `times` as many ranks [Hoefler10 §V], the ranks of the trace are repeated: messages stay
 within a copy, collectives of MPI_COMM_WORLD are those of all ranks. So borders of a grid stay where they
@@ -217,12 +218,11 @@ class _Rank:
         more = rows[at + 1 : at + 1 + int(row["more"])]
         parts = list(more[more["call"] == PART])
         is_message = flags & (SENDS | RECEIVES) and not flags & PROBES or parts
-        if name != "Finalize" and (
-            flags & (ERROR | IN_VAIN) or not (is_message or flags & (COLLECTIVE | COMPLETES))
-        ):
+        if flags & (ERROR | IN_VAIN) or not (is_message or flags & (COLLECTIVE | COMPLETES | PROBES)):
             if flags & (ONE_SIDED | FILE):
                 self.made.left["one-sided calls and MPI-IO"] += 1
-            return
+            if name != "Finalize":
+                return
         self.compute(self.gap_ns(start_ns))
         if row["polls"]:
             self.compute(int(row["bytes"]))

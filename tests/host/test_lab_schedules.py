@@ -106,6 +106,17 @@ def test_a_program_waits_for_what_it_waited_for(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
+def test_what_waits_in_a_probe_is_no_computation(tmp_path: Path) -> None:
+    """But what the program did between its polls is, and a poll in vain."""
+    found = row(1, 2000, 5000, RECEIVES | mpi_trace.PROBES, bytes=100, peer=0, tag=1, comm=0)
+    found = (*found[:11], 7, found[12])
+    vain = row(1, 5100, 5200, RECEIVES | mpi_trace.PROBES | mpi_trace.IN_VAIN, peer=0, tag=1, comm=0)
+    folder = one(tmp_path / "t", [[found, vain, row(6, 6000, 6100)]])
+    assert schedule_of(folder, tmp_path)[3:] == [
+        "l1: calc 970", "l2: calc 100", "l2 requires l1", "l3: calc 940", "l3 requires l2", "}", "",
+    ]  # fmt: skip
+
+
 def test_cpu_time_is_the_computation_if_it_was_measured(tmp_path: Path) -> None:
     """A rank that shares its CPU computes less than time passes."""
     send = list(row(1, 9000, 9010, SENDS, bytes=1, peer=0, tag=1, comm=0))
