@@ -3,9 +3,9 @@
 between calls as measured, less the tracer's cost, collectives expanded to messages (collectives.py),
 communicators translated to MPI_COMM_WORLD's ranks.
 
-What a call spends inside the library is the simulator's to say, also in a probe that has found a message; time
-in calls without messages, and between calls, is computation. With CPU time in the trace computation is that,
-because then ranks share CPUs.
+What a call spends inside the library is the simulator's to say, also in a probe that has found a message;
+time in calls without messages, and between calls, is computation. With CPU time in the trace computation is
+that, because then ranks share CPUs.
 
 Extrapolated to `times` as many ranks [Hoefler10 §V], the ranks of the trace are repeated: messages stay
 within a copy, collectives of MPI_COMM_WORLD are those of all ranks. So borders of a grid stay where they
