@@ -183,6 +183,7 @@ void trace_init(const struct trace_call *call, unsigned code, int error)
     cost_measure();
     clocks_compare(0);
     PMPI_Barrier(own);
+    trace.cpu_ns = call->cpu_ns; /* MPI_Init has no call before it */
     trace_end(call, code, error);
 }
 
