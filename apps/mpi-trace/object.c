@@ -17,8 +17,7 @@ static struct trace_object **buckets, *unused;
 static size_t bucket_count, object_count;
 static uint32_t comm_count;
 
-/* The last communicator and the last type that were found: programs use few. */
-static struct trace_object *last_comm, *last_type;
+struct trace_object *trace_last_comm, *trace_last_type;
 
 static _Noreturn void no_memory(void)
 {
@@ -98,10 +97,10 @@ void trace_remove(struct trace_object *object)
         return;
     struct trace_object **at = &buckets[bucket_of(object->kind, object->key)];
 
-    if (object == last_comm)
-        last_comm = NULL;
-    if (object == last_type)
-        last_type = NULL;
+    if (object == trace_last_comm)
+        trace_last_comm = NULL;
+    if (object == trace_last_type)
+        trace_last_type = NULL;
     while (*at != object)
         at = &(*at)->next;
     *at = object->next;
@@ -113,15 +112,13 @@ void trace_remove(struct trace_object *object)
 
 /* ---- Data types ---- */
 
-uint32_t trace_type_bytes(MPI_Datatype type)
+uint32_t trace_type_look(MPI_Datatype type)
 {
-    if (last_type && last_type->key == TRACE_KEY(type))
-        return last_type->bytes;
     struct trace_object *object = trace_find(TRACE_OF_TYPE, TRACE_KEY(type));
     int bytes = 0;
 
     if (object) {
-        last_type = object;
+        trace_last_type = object;
         return object->bytes;
     }
     if (type == MPI_DATATYPE_NULL || PMPI_Type_size(type, &bytes) != MPI_SUCCESS)
@@ -228,13 +225,11 @@ void trace_comms_describe(void)
     }
 }
 
-struct trace_object *trace_comm(MPI_Comm comm)
+struct trace_object *trace_comm_look(MPI_Comm comm)
 {
-    if (last_comm && last_comm->key == TRACE_KEY(comm))
-        return last_comm;
     struct trace_object *object = trace_find(TRACE_OF_COMM, TRACE_KEY(comm));
 
-    last_comm = object;
+    trace_last_comm = object;
     if (!object && comm != MPI_COMM_NULL) {
         object = trace_add(TRACE_OF_COMM, TRACE_KEY(comm));
         comm_describe(object, comm);

@@ -158,8 +158,27 @@ struct trace_object *trace_add(enum trace_kind kind, uintptr_t key);
 /* Removes one; NULL is ignored. */
 void trace_remove(struct trace_object *object);
 
-struct trace_object *trace_comm(MPI_Comm comm);
-uint32_t trace_type_bytes(MPI_Datatype type);
+/* The last ones that were found, or NULL: programs use few. */
+extern struct trace_object *trace_last_comm, *trace_last_type;
+struct trace_object *trace_comm_look(MPI_Comm comm);
+uint32_t trace_type_look(MPI_Datatype type);
+
+/* Returns what is known of a communicator; NULL of MPI_COMM_NULL. */
+static inline struct trace_object *trace_comm(MPI_Comm comm)
+{
+    struct trace_object *last = trace_last_comm;
+
+    return last && last->key == TRACE_KEY(comm) ? last : trace_comm_look(comm);
+}
+
+/* Returns the size of a type's element. */
+static inline uint32_t trace_type_bytes(MPI_Datatype type)
+{
+    struct trace_object *last = trace_last_type;
+
+    return last && last->key == TRACE_KEY(type) ? last->bytes : trace_type_look(type);
+}
+
 /* Gives a communicator that has been made its number: all members do it at the same place among their own. */
 void trace_comm_made(MPI_Comm comm);
 void trace_comm_freed(struct trace_record *record, uintptr_t key);

@@ -16,11 +16,12 @@ from tests.making import ROOT, made
 
 #: Records, so that they cost little to have.
 FEW = {"TACET_TRACE_RECORDS": "4096"}
-#: The most that the tracer may add to a call, instructions.
+#: The most that the tracer may add to a call, instructions of x86_64. POWER's compiler needs more.
 COSTS = {
-    "MPI_Comm_rank": 180, "MPI_Send": 300, "MPI_Recv": 300, "MPI_Bcast": 300, "MPI_Allreduce": 300,
-    "MPI_Isend": 360, "MPI_Irecv": 360, "MPI_Waitall of 2": 620,
+    "MPI_Comm_rank": 130, "MPI_Send": 220, "MPI_Recv": 260, "MPI_Bcast": 220, "MPI_Allreduce": 220,
+    "MPI_Isend": 300, "MPI_Irecv": 300, "MPI_Waitall of 2": 600,
 }  # fmt: skip
+TIMES = {"x86_64": 1.0, "ppc64": 1.5}
 
 
 def traced_program(name: str, arch: str) -> Path:
@@ -50,4 +51,4 @@ def test_a_traced_call_costs_few_instructions(arch: str, tacet: Run) -> None:
     said = expect_exit(result).stdout.decode()
     costs = {name: int(number) for name, number in re.findall(r"^(.+): (\d+) instructions$", said, re.M)}
     assert costs.keys() == COSTS.keys(), result.explain()
-    assert all(0 < costs[name] <= most for name, most in COSTS.items()), costs
+    assert all(0 < costs[name] <= TIMES[arch] * limit for name, limit in COSTS.items()), costs
