@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from lab.common.errors import DataError
+from lab.common.progress import Bar
 from lab.formats import liballprof, mpi_trace
 from lab.formats.mpi_trace import COMM, RankTrace
 
@@ -53,9 +55,9 @@ class Figures:
     span_ns: int = 0
 
 
-def figures_of(trace: RankTrace) -> Figures:
+def figures_of(trace: RankTrace, seen: Callable[[int], None] = lambda _bytes: None) -> Figures:
     figures, first, last = Figures(), None, 0
-    for rows in trace.blocks():
+    for rows in trace.blocks(seen):
         heads = mpi_trace.heads_of(rows)
         calls = rows[heads[rows["call"][heads] != COMM]]
         if not len(calls):
@@ -85,8 +87,9 @@ def show(traces: list[RankTrace]) -> None:
         print(f"the tracer: {one.cost_between_ns} ns between two calls, {one.cost_inside_ns} ns within one")
     print("rank    calls     sent       bytes received       bytes    in MPI        of s")
     every: Counter[str] = Counter()
-    for trace in traces:
-        figures = figures_of(trace)
+    with Bar(sum(trace.bytes for trace in traces), "reading traces") as bar:
+        all_figures = [figures_of(trace, bar.add) for trace in traces]
+    for trace, figures in zip(traces, all_figures, strict=True):
         every += figures.calls
         if trace.rank < RANKS_SHOWN:
             share = 100 * figures.inside_ns / max(1, figures.span_ns)

@@ -18,7 +18,7 @@ has no use of them, and takes some for others.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
@@ -26,6 +26,7 @@ from typing import TextIO
 import numpy as np
 
 from lab.common.files import written_whole
+from lab.common.progress import Bar
 from lab.formats import mpi_trace
 from lab.formats.mpi_trace import (
     COLLECTIVE,
@@ -201,11 +202,11 @@ def _ns(text: str) -> int:
 class LiballprofTrace(RankTrace):
     """One rank's file. Requests that no wait names stay open."""
 
-    def blocks(self) -> Iterator[np.ndarray]:
+    def blocks(self, seen: Callable[[int], None] = lambda _bytes: None) -> Iterator[np.ndarray]:
         reader = _Reader(self.path, self.ranks)
         rows: list[tuple] = []
         last_ns, at = 0, 0
-        for row in self._rows(reader):
+        for row in self._rows(reader, seen):
             if len(rows) >= BLOCK_CALLS and row[0] not in (PART, WORDS):
                 yield from self._block(reader, rows, at, last_ns)
                 at, last_ns, rows = at + len(rows), self._end(rows, last_ns), []
@@ -222,9 +223,9 @@ class LiballprofTrace(RankTrace):
         self.check(block, at, last_ns)
         yield block
 
-    def _rows(self, reader: _Reader) -> Iterator[tuple]:
+    def _rows(self, reader: _Reader, seen: Callable[[int], None]) -> Iterator[tuple]:
         last_ns = 0
-        for number, line in _lines(self.path):
+        for number, line in _lines(self.path, seen):
             if not line or line.startswith("#"):
                 continue
             name, *words = line.split(":")
@@ -240,12 +241,15 @@ class LiballprofTrace(RankTrace):
             yield from reader.calls(number, name[4:], (starts_ns, ends_ns), words[1:-1])
 
 
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, seen: Callable[[int], None]) -> Iterator[tuple[int, str]]:
     """Yields lines with their numbers; a last line without an end is refused."""
     with path.open("rb") as file:
-        number = 0
+        number = seen_to = 0
         while raw := file.readline(LINE_BYTES_MAX):
             number += 1
+            if number % BLOCK_CALLS == 0:
+                seen(file.tell() - seen_to)
+                seen_to = file.tell()
             if not raw.endswith(b"\n"):
                 what = "the file ends within a line" if len(raw) < LINE_BYTES_MAX else "a line is too long"
                 raise TraceError(f"{path}:{number}: {what}; the program was killed, or the file was cut")
@@ -394,6 +398,11 @@ def _us(ns: int) -> str:
 
 def write_folder(traces: list[RankTrace], folder: Path) -> int:
     """Writes all ranks' files, `pmpi-trace-rank-N.txt`. Returns the number of calls."""
+    with Bar(sum(trace.bytes for trace in traces), "writing traces") as bar:
+        return _write_ranks(traces, folder, bar)
+
+
+def _write_ranks(traces: list[RankTrace], folder: Path, bar: Bar) -> int:
     numbers: dict[object, int] = {}
     calls = 0
     for trace in traces:
@@ -407,7 +416,7 @@ def write_folder(traces: list[RankTrace], folder: Path) -> int:
             out.write(f"# from {trace.path.name}, {trace.program}\n# host: {trace.host}\n")
             out.write(f"# Init clockdiff: {_us(trace.offsets_ns[0])}\n")
             writer = _Writer(out, trace, comms)
-            for rows in trace.blocks():
+            for rows in trace.blocks(bar.add):
                 heads = mpi_trace.heads_of(rows)
                 for at in heads[rows["call"][heads] != COMM]:
                     writer.call(rows, int(at), free)

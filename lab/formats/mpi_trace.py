@@ -9,7 +9,7 @@ TraceError that names file and record. A trace that does not reach MPI_Finalize 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,6 +89,11 @@ class RankTrace:
     begin_byte: int = 0
 
     @property
+    def bytes(self) -> int:
+        """The file's size."""
+        return self.path.stat().st_size
+
+    @property
     def mark(self) -> str:
         marks = [] if self.end == "MPI_Finalize" else [f"it ends by {self.end}"]
         marks += [f"{self.lost} calls found no room"] if self.lost else []
@@ -97,14 +102,15 @@ class RankTrace:
             marks.append(f"its clock went {self.offsets_ns[1] - self.offsets_ns[0]} ns from rank 0's")
         return "; ".join(marks)
 
-    def blocks(self) -> Iterator[np.ndarray]:
-        """Yields the records, calls never divided."""
+    def blocks(self, seen: Callable[[int], None] = lambda _bytes: None) -> Iterator[np.ndarray]:
+        """Yields the records, calls never divided. Calls `seen` with the bytes of the file that it reads."""
         left, at, last_ns = np.empty(0, dtype=RECORD), 0, 0
         with self.path.open("rb") as file:
             file.seek(self.begin_byte)
             while data := file.read(BLOCK_RECORDS * RECORD.itemsize):
                 if len(data) % RECORD.itemsize:
                     raise TraceError(f"{self.path}: the file ends within record {at + len(left) + 1}")
+                seen(len(data))
                 rows = np.concatenate([left, np.frombuffer(data, dtype=RECORD)])
                 whole = whole_calls(rows)
                 last_ns = self.check(rows[:whole], at, last_ns)

@@ -25,6 +25,7 @@ from typing import TextIO
 import numpy as np
 
 from lab.common.files import written_whole
+from lab.common.progress import Bar
 from lab.formats import mpi_trace
 from lab.formats.mpi_trace import (
     COLLECTIVE,
@@ -249,9 +250,9 @@ class _Rank:
         return start_ns - self.last_ns - self.calls * self.trace.cost_between_ns
 
 
-def _write_rank(out: TextIO, rank: _Rank) -> None:
+def _write_rank(out: TextIO, rank: _Rank, bar: Bar) -> None:
     out.write(f"\nrank {rank.trace.rank + rank.job.ranks * rank.copy} {{\n")
-    for rows in rank.trace.blocks():
+    for rows in rank.trace.blocks(bar.add):
         heads = mpi_trace.heads_of(rows)
         for at in heads[rows["call"][heads] != COMM]:
             rank.call(rows, int(at))
@@ -273,9 +274,14 @@ def write(
     for trace in traces:
         if trace.mark:
             made.left[f"the end of rank {trace.rank}: {trace.mark}"] += 1
-    with written_whole(path) as part, part.open("w", encoding="ascii") as out:
+    bytes_ = times * sum(trace.bytes for trace in traces)
+    with (
+        written_whole(path) as part,
+        part.open("w", encoding="ascii") as out,
+        Bar(bytes_, f"writing {path.name}") as bar,
+    ):
         out.write(f"num_ranks {made.ranks}\n")
         for copy in range(times):
             for trace, comms in zip(traces, known, strict=True):
-                _write_rank(out, _Rank(job, trace, copy, comms, made))
+                _write_rank(out, _Rank(job, trace, copy, comms, made), bar)
     return made

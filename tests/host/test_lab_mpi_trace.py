@@ -4,6 +4,7 @@ files is read in pieces of any size, and a damaged file is read, marked, or refu
 
 from __future__ import annotations
 
+import io
 import random
 import sys
 import tarfile
@@ -18,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 
 from lab.cli import trace as trace_command
 from lab.cli.dispatch import main
+from lab.common import progress
 from lab.common.errors import DataError
 from lab.formats import liballprof, mpi_trace
 from lab.formats.mpi_trace import (
@@ -196,6 +198,30 @@ def test_requests_of_a_text_are_found_by_their_addresses(tmp_path: Path) -> None
         ("Waitall", 0, [1, 2]), ("Wait", 3, []), ("Isend", 4, []), ("Wait", 4, []), ("Finalize", 0, []),
     ]  # fmt: skip
     assert (rows["start_ns"][1], rows["end_ns"][1], rows["bytes"][1]) == (1_001_500, 1_002_250, 40)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_long_work_shows_how_far_it_is_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter([0.0, 1.0, 2.5, 2.6, 9.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(times))
+    terminal = Terminal()
+    with progress.Bar(200, "reading", terminal) as bar:
+        for _ in range(4):
+            bar.add(50)
+    assert terminal.getvalue().split("\r")[1:] == [
+        "[###############...............]  50 %  reading, 2 s left \x1b[K",
+        "[##############################] 100 %  reading, 0 s left \x1b[K",
+        "\x1b[K",
+    ]
+    times = iter([0.0, 9.0])
+    file = io.StringIO()
+    with progress.Bar(200, "reading", file) as bar:
+        bar.add(100)
+    assert not file.getvalue()
 
 
 # ---- What is wrong ----
