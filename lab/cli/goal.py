@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
 from lab.cli.trace import read_folder
@@ -17,6 +18,7 @@ from lab.common.errors import LabError
 from lab.common.simulator import sim
 from lab.schedules import from_trace
 from lab.schedules.collectives import ALGORITHMS, DEFAULTS
+from lab.schedules.from_trace import Made
 
 #: The simulator's ranks.
 RANKS_MAX = 1 << 20
@@ -53,6 +55,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         default=1,
         metavar="K",
         help="repeat a trace's ranks K times, on K times as many (1)",
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="FOLDER",
+        help="traces of a run with so many ranks: say how far the repeated ones differ from them",
     )
     parser.add_argument(
         "--collective",
@@ -145,6 +153,25 @@ def algorithms_of(options: argparse.Namespace) -> dict[str, str]:
     return found
 
 
+def against(made: Made, options: argparse.Namespace, algorithms: dict[str, str]) -> None:
+    """Prints what a rank does on average in a repeated trace, and in one of so many ranks."""
+    traces = read_folder(options.against)
+    if len(traces) != made.ranks:
+        raise LabError(
+            f"{options.against}: traces of {len(traces)} ranks, but the schedule has {made.ranks}; trace a "
+            f"run with {made.ranks} ranks, or give another --times"
+        )
+    real = from_trace.write(traces, Path(os.devnull), 1, algorithms)
+    print(f"{'of each rank':<16}{'repeated':>16}{'traced':>16}   differs")
+    for what, ours, theirs in (
+        ("messages", made.messages, real.messages),
+        ("bytes", made.bytes, real.bytes),
+        ("computation, us", made.compute_ns / 1000, real.compute_ns / 1000),
+    ):
+        differs = f"{100 * (ours / theirs - 1):+8.2f} %" if theirs else "       -"
+        print(f"{what:<16}{ours / made.ranks:16.1f}{theirs / made.ranks:16.1f}  {differs}")
+
+
 def trace_run(options: argparse.Namespace) -> int:
     """Writes the schedule of a trace, and says what it leaves out."""
     if options.pattern or options.ranks or options.check:
@@ -158,10 +185,13 @@ def trace_run(options: argparse.Namespace) -> int:
     traces = read_folder(options.trace)
     if len(traces) * options.times > RANKS_MAX:
         raise LabError(f"{len(traces)} ranks {options.times} times are more than {RANKS_MAX}; lower --times")
-    made = from_trace.write(traces, Path(options.output), options.times, algorithms_of(options))
+    algorithms = algorithms_of(options)
+    made = from_trace.write(traces, Path(options.output), options.times, algorithms)
     print(f"{options.output}: {made.ranks} ranks, {made.operations} operations, {made.messages} messages")
     for what, count in sorted(made.left.items()):
         print(f"left out: {what} ({count} times)" if count > 1 else f"left out: {what}")
+    if options.against:
+        against(made, options, algorithms)
     return 0
 
 

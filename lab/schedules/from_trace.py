@@ -61,6 +61,8 @@ class Made:
     ranks: int
     operations: int = 0
     messages: int = 0
+    bytes: int = 0
+    compute_ns: int = 0
     left: Counter[str] = field(default_factory=Counter)
 
 
@@ -115,7 +117,12 @@ class _Rank:
 
     def compute(self, ns: int) -> None:
         if ns > 0:
+            self.made.compute_ns += ns
             self.after = [(self.operation(f"calc {ns}", self.after), "requires")]
+
+    def sent(self, is_send: bool, bytes_: int) -> None:
+        self.made.messages += is_send
+        self.made.bytes += bytes_ if is_send else 0
 
     def join(self, labels: list[int]) -> int:
         """Adds an operation of no time after all these."""
@@ -143,7 +150,7 @@ class _Rank:
         tag = self.job.tag(self.job.comm_number(comm) if comm else number, int(row["tag"]))
         other = self.world(number, peer) if peer >= 0 else -1
         words = f"send {row['bytes']}b to" if flags & SENDS else f"recv {row['bytes']}b from"
-        self.made.messages += bool(flags & SENDS)
+        self.sent(bool(flags & SENDS), int(row["bytes"]))
         return self.operation(f"{words} {other} tag {tag}", self.after)
 
     # ---- Calls ----
@@ -193,7 +200,7 @@ class _Rank:
             after = [(labels[one], "requires") for one in step.after] or self.after
             labels.append(self.operation(f"{words} {peer} tag {tag}", after))
             waited |= set(step.after)
-            self.made.messages += step.kind == SEND
+            self.sent(step.kind == SEND, step.bytes)
         last = [label for i, label in enumerate(labels) if i not in waited]
         if row["request"]:
             self.requests[int(row["request"])] = last

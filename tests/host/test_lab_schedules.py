@@ -181,6 +181,23 @@ def test_wrong_options_are_refused(
     assert why in capsys.readouterr().err
 
 
+def test_a_repeated_trace_is_compared_with_one_of_so_many_ranks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A ring stays a ring for each rank; an allreduce of twice the ranks has a round more, as it has."""
+    few, many = written(tmp_path / "few", 4), written(tmp_path / "many", 8)
+    words_ = ["goal", "--trace", str(few), "--times", "2", "-o", str(tmp_path / "x.goal")]
+    assert main([*words_, "--against", str(many)]) == 0
+    said = capsys.readouterr().out.splitlines()[-3:]
+    assert [line.split() for line in said] == [
+        ["messages", "24.0", "24.0", "+0.00", "%"],
+        ["bytes", "296.0", "296.0", "+0.00", "%"],
+        ["computation,", "us", *said[2].split()[2:4], "+0.00", "%"],
+    ]
+    assert main([*words_, "--against", str(few)]) == 1
+    assert "traces of 4 ranks, but the schedule has 8" in capsys.readouterr().err
+
+
 # ---- Collectives ----
 
 
