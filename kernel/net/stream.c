@@ -441,7 +441,9 @@ int stream_connect_begin(struct stream *stream, uint32_t address, uint16_t port)
 
 void stream_attempt_clear(struct stream *stream)
 {
-    if (stream->state != STREAM_ENDED || stream->was_open || stream->is_pending)
+    const bool is_ending = stream->connection.pcb; /* listener_stop has released the lock for a moment */
+
+    if (stream->state != STREAM_ENDED || stream->was_open || stream->is_pending || is_ending)
         return;
     state_set(stream, STREAM_CLOSED);
     stream->error = 0;

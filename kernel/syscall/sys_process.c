@@ -10,6 +10,7 @@
 #include "fs/file.h"
 #include "time/clock.h"
 #include "lib/errno.h"
+#include "lib/kstring.h"
 #include "net/address.h"
 #include "process/posix_timer.h"
 #include "process/process.h"
@@ -196,14 +197,14 @@ long sys_capget(uint64_t header, uint64_t data)
 /* Accepts the sets that the rank has: it keeps them, as it keeps its user. */
 long sys_capset(uint64_t header, uint64_t data)
 {
-    struct capability_sets sets[2], wanted[2];
+    struct capability_sets sets[2], requested[2];
     int count = capabilities_find(header, sets);
 
     if (count < 0)
         return count;
-    if (user_read(wanted, data, (uint64_t)count * sizeof(sets[0])))
+    if (user_read(requested, data, (uint64_t)count * sizeof(sets[0])))
         return -EFAULT;
-    return memcmp(sets, wanted, (uint64_t)count * sizeof(sets[0])) ? -EPERM : 0;
+    return memcmp(sets, requested, (uint64_t)count * sizeof(sets[0])) ? -EPERM : 0;
 }
 
 /* ---- Children ---- */

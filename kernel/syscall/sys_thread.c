@@ -136,19 +136,19 @@ long sys_get_robust_list(uint64_t tid, uint64_t head_address, uint64_t bytes_add
 }
 
 /* Attributes of a rank that PR_SET_… keeps and PR_GET_… tells. They change nothing here: a rank has neither a
- * parent nor children, nobody traces it, and its user, program and page sizes stay. */
+ * parent nor children, no process traces it, and its user, program and page sizes stay. */
 static const struct attribute {
     uint8_t set, get; /* operations */
-    uint8_t most;     /* the highest value */
+    uint8_t max;      /* the highest value */
     bool is_flag;     /* any other value than 0 counts as 1 */
     bool is_sticky;   /* can only be set to 1 */
     bool is_written;  /* told in memory, not by the result */
 } attributes[PROCESS_ATTRIBUTES] = {
-    [ATTRIBUTE_PARENT_DEATH] = { 1, 2, .most = 64, .is_written = true },
-    [ATTRIBUTE_DUMPABLE] = { 4, 3, .most = 1 },
-    [ATTRIBUTE_KEEP_CAPABILITIES] = { 8, 7, .most = 1 },
+    [ATTRIBUTE_PARENT_DEATH] = { 1, 2, .max = 64, .is_written = true },
+    [ATTRIBUTE_DUMPABLE] = { 4, 3, .max = 1 },
+    [ATTRIBUTE_KEEP_CAPABILITIES] = { 8, 7, .max = 1 },
     [ATTRIBUTE_SUBREAPER] = { 36, 37, .is_flag = true, .is_written = true },
-    [ATTRIBUTE_NO_NEW_PRIVILEGES] = { 38, 39, .most = 1, .is_sticky = true },
+    [ATTRIBUTE_NO_NEW_PRIVILEGES] = { 38, 39, .max = 1, .is_sticky = true },
     [ATTRIBUTE_SMALL_PAGES] = { 41, 42, .is_flag = true },
 };
 
@@ -156,7 +156,7 @@ static long attribute_set(const struct attribute *attribute, uint8_t *value, uin
 {
     if (attribute->is_flag)
         argument = argument != 0;
-    else if (argument > attribute->most || (attribute->is_sticky && !argument))
+    else if (argument > attribute->max || (attribute->is_sticky && !argument))
         return -EINVAL;
     __atomic_store_n(value, (uint8_t)argument, __ATOMIC_RELAXED);
     return 0;

@@ -22,11 +22,11 @@ static void capabilities(void)
     header.version = 0;
     result("capget, asks for the version", sys(SYS_capget, &header, NULL));
     result("capget", sys(SYS_capget, &header, sets));
-    for (int i = 0; i < 2; i++) {
-        result("effective", sets[i].effective);
-        result("permitted", sets[i].permitted);
-        result("inheritable", sets[i].inheritable);
-    }
+    result("effective, the first 32", sets[0].effective);
+    result("effective, the others", sets[1].effective);
+    result("permitted, the first 32", sets[0].permitted);
+    result("permitted, the others", sets[1].permitted);
+    result("inheritable", sets[0].inheritable | sets[1].inheritable);
     result("capset to what they are", sys(SYS_capset, &header, sets));
     sets[0].permitted = 0;
     result("capset, effective without permitted", sys(SYS_capset, &header, sets));

@@ -28,12 +28,16 @@ static long value_of(int get, bool is_written)
 /* Tells an attribute, sets it to 1 and to 0, and tells it each time. */
 static void attribute(const char *name, int set, int get, bool is_written)
 {
-    text("attribute", name);
-    result("at first", value_of(get, is_written));
-    result("set to 1", sys(SYS_prctl, set, 1, 0, 0, 0));
-    result("then", value_of(get, is_written));
-    result("set to 0", sys(SYS_prctl, set, 0, 0, 0, 0));
-    result("then", value_of(get, is_written));
+    char what[64];
+
+    snprintf(what, sizeof(what), "%s at first", name);
+    result(what, value_of(get, is_written));
+    for (int to = 1; to >= 0; to--) {
+        snprintf(what, sizeof(what), "%s set to %d", name, to);
+        result(what, sys(SYS_prctl, set, to, 0, 0, 0));
+        snprintf(what, sizeof(what), "%s then, set to %d", name, to);
+        result(what, value_of(get, is_written));
+    }
 }
 
 CONFORM(prctl)

@@ -91,14 +91,25 @@ static unsigned got(int error)
     return count;
 }
 
-static void rounds(int (*call)(unsigned), void (*judge)(void), int type)
+static int stream(void)
+{
+    return socket(AF_INET, SOCK_STREAM, 0);
+}
+
+static int datagram(void)
+{
+    return socket(AF_INET, SOCK_DGRAM, 0);
+}
+
+/* Runs rounds, each with a socket that `make` returns. */
+static void rounds(int (*call)(unsigned), void (*judge)(void), int (*make)(void))
 {
     act = call;
     pin(0, 1);
     for (unsigned i = 1; i < THREADS; i++)
         start(i, other);
     for (uint64_t i = 0; i < number; i++) {
-        collide(socket(AF_INET, type, 0));
+        collide(make());
         judge();
         close(shared);
     }
@@ -140,7 +151,7 @@ static void all_from_one_port(void)
 static void datagrams(void)
 {
     sink_socket = bound(SOCK_DGRAM, &sink);
-    rounds(first_datagram, all_from_one_port, SOCK_DGRAM);
+    rounds(first_datagram, all_from_one_port, datagram);
 }
 
 static int datagram_connect(unsigned thread)
@@ -164,7 +175,7 @@ static void one_name(void)
 static void datagram_connects(void)
 {
     sink_socket = bound(SOCK_DGRAM, &sink);
-    rounds(datagram_connect, one_name, SOCK_DGRAM);
+    rounds(datagram_connect, one_name, datagram);
 }
 
 /* ---- Names ---- */
@@ -185,12 +196,12 @@ static void one_is_bound(void)
 /* Checks that of several threads that bind a socket one succeeds. */
 static void binds(void)
 {
-    rounds(bind_any, one_is_bound, SOCK_STREAM);
+    rounds(bind_any, one_is_bound, stream);
 }
 
 static void datagram_binds(void)
 {
-    rounds(bind_any, one_is_bound, SOCK_DGRAM);
+    rounds(bind_any, one_is_bound, datagram);
 }
 
 static int listen_now(unsigned thread)
@@ -215,7 +226,7 @@ static void all_listen(void)
 /* Checks that several threads that make a socket listen all succeed, and it listens. */
 static void listens(void)
 {
-    rounds(listen_now, all_listen, SOCK_STREAM);
+    rounds(listen_now, all_listen, stream);
 }
 
 /* ---- Connections ---- */
@@ -249,7 +260,7 @@ static void listener_make(void)
 static void connects(void)
 {
     listener_make();
-    rounds(connect_listening, one_connection, SOCK_STREAM);
+    rounds(connect_listening, one_connection, stream);
 }
 
 static int connect_refused(unsigned thread)
@@ -283,8 +294,62 @@ static void refusals(void)
     int unused = bound(SOCK_DGRAM, &nobody); /* of UDP alone */
 
     listener_make();
-    rounds(connect_refused, refused_and_used_again, SOCK_STREAM);
+    rounds(connect_refused, refused_and_used_again, stream);
     close(unused);
+}
+
+static int clients[4];          /* whose connections wait to be accepted */
+static volatile bool has_ended; /* the listening socket */
+
+static int queue_make(void)
+{
+    int made = bound(SOCK_STREAM, &listening);
+
+    fcntl(made, F_SETFL, O_NONBLOCK);
+    has_ended = false;
+    for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+        clients[i] = stream();
+        IS(connect(clients[i], (void *)&listening, sizeof(listening)), 0);
+    }
+    return made;
+}
+
+static int end_or_use(unsigned thread)
+{
+    int answer = 0;
+
+    if (thread == 0) {
+        answer = shutdown(shared, SHUT_RDWR);
+        has_ended = true;
+    }
+    while (!has_ended)
+        if ((round_number + thread) & 1)
+            connect(shared, (void *)&sink, sizeof(sink));
+        else
+            listen(shared, 8);
+    return answer;
+}
+
+static void queue_has_ended(void)
+{
+    PROMISE(got(0) == THREADS, "%d %d %d", errors[0], errors[1], errors[2]);
+    shutdown(shared, SHUT_RDWR); /* it may listen again */
+    for (unsigned i = 0; i < sizeof(clients) / sizeof(clients[0]); i++) {
+        char byte;
+        ssize_t end = recv(clients[i], &byte, 1, 0);
+
+        PROMISE(end == 0 || (end == -1 && errno == ECONNRESET), "%zd, errno %d", end, errno);
+        close(clients[i]);
+    }
+}
+
+/* Checks a thread that ends a listening socket while others connect it to a peer that is slow to accept, or
+ * let it listen again: connections that were not accepted end. */
+static void listener_ends(void)
+{
+    sink_socket = bound(SOCK_STREAM, &sink);
+    listen(sink_socket, 1);
+    rounds(end_or_use, queue_has_ended, queue_make);
 }
 
 /* ---- Sizes ---- */
@@ -393,9 +458,10 @@ static const struct test tests[] = {
     { "datagrams", datagrams },   { "datagram-connects", datagram_connects },
     { "binds", binds },           { "datagram-binds", datagram_binds },
     { "listens", listens },       { "connects", connects },
-    { "refusals", refusals },     { "sizes", sizes },
-    { "raw-sizes", raw_sizes },   { "ping-sizes", ping_sizes },
-    { "wire-sizes", wire_sizes }, { "raw-fans", raw_fans },
+    { "refusals", refusals },     { "listener-ends", listener_ends },
+    { "sizes", sizes },           { "raw-sizes", raw_sizes },
+    { "ping-sizes", ping_sizes }, { "wire-sizes", wire_sizes },
+    { "raw-fans", raw_fans },
 };
 
 int main(int count, char **arguments)

@@ -15,7 +15,10 @@ from wire import Wire
 import qemu
 
 ICMP, UDP = 1, 17  #: protocols
-RACES = ("datagrams", "datagram-connects", "binds", "datagram-binds", "listens", "connects", "refusals")
+RACES = (
+    *("datagrams", "datagram-connects", "binds", "datagram-binds"),
+    *("listens", "connects", "refusals", "listener-ends"),
+)
 SIZES = ("sizes", "raw-sizes", "ping-sizes", "raw-fans")
 
 
