@@ -15,7 +15,8 @@
  * Functions without a remark run inside a traced call, after its end has been recorded.
  *
  * A file, TACET_TRACE/rank-N.trace, is text up to an empty line, filled with spaces to a multiple of 64
- * bytes, then records. docs/mpi.md describes the text.
+ * bytes, then records. The text's first line has the version and its length; `key: value` lines follow, and
+ * `call NUMBER NAME COUNT` for each function that was called (file.c).
  */
 #ifndef TRACE_H
 #define TRACE_H
