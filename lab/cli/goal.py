@@ -60,7 +60,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "--against",
         type=Path,
         metavar="FOLDER",
-        help="traces of a run with so many ranks: say how far the repeated ones differ from them",
+        help="traces of a run with as many ranks as the schedule: say how far they differ",
     )
     parser.add_argument(
         "--collective",
@@ -154,7 +154,7 @@ def algorithms_of(options: argparse.Namespace) -> dict[str, str]:
 
 
 def against(made: Made, options: argparse.Namespace, algorithms: dict[str, str]) -> None:
-    """Prints what a rank does on average in a repeated trace, and in one of so many ranks."""
+    """Prints what a rank does on average in a repeated trace, and in one of as many ranks."""
     traces = read_folder(options.against)
     if len(traces) != made.ranks:
         raise LabError(
