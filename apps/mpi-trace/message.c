@@ -94,15 +94,12 @@ static void matched(struct trace_record *record, const MPI_Status *status)
 void trace_send(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                 unsigned flags)
 {
-    if (!(record->flags & TRACE_ERROR))
-        describe(record, count, type, peer, tag, comm, TRACE_SENDS | flags);
+    describe(record, count, type, peer, tag, comm, TRACE_SENDS | flags);
 }
 
 void trace_recv(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                 const MPI_Status *status)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(record, count, type, peer, tag, comm, TRACE_RECEIVES);
     matched(record, status);
 }
@@ -111,8 +108,6 @@ void trace_sendrecv(struct trace_record *record, int count, MPI_Datatype type, i
                     int receive_count, MPI_Datatype receive_type, int source, int receive_tag, MPI_Comm comm,
                     const MPI_Status *status)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(record, count, type, dest, send_tag, comm, TRACE_SENDS);
     struct trace_record *part = trace_more(record, TRACE_PART);
     if (!part)
@@ -126,8 +121,6 @@ void trace_probe(struct trace_record *record, bool found, int peer, int tag, MPI
 {
     uint64_t between_ns = record->bytes;
 
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(record, 0, MPI_BYTE, peer, tag, comm, TRACE_RECEIVES | TRACE_PROBES);
     if (found) {
         record->peer = peer_of(status->MPI_SOURCE);
@@ -151,7 +144,7 @@ void trace_mprobe(struct trace_record *record, bool found, int peer, int tag, MP
                   const MPI_Status *status, uintptr_t message)
 {
     trace_probe(record, found, peer, tag, comm, status);
-    if (found && !(record->flags & TRACE_ERROR))
+    if (found)
         trace_add(TRACE_OF_MESSAGE, message)->message = record_copy(record);
 }
 
@@ -176,8 +169,6 @@ static void describe_matched(struct trace_record *record, int count, MPI_Datatyp
 void trace_mrecv(struct trace_record *record, int count, MPI_Datatype type, uintptr_t message,
                  const MPI_Status *status)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe_matched(record, count, type, message);
     matched(record, status);
 }
@@ -196,8 +187,6 @@ static struct trace_object *request_add(struct trace_record *record, uintptr_t k
 void trace_isend(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                  unsigned flags, uintptr_t begins)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(record, count, type, peer, tag, comm, TRACE_SENDS | flags);
     request_add(record, begins);
 }
@@ -205,8 +194,6 @@ void trace_isend(struct trace_record *record, int count, MPI_Datatype type, int 
 void trace_irecv(struct trace_record *record, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
                  uintptr_t begins)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(record, count, type, peer, tag, comm, TRACE_RECEIVES | TRACE_OPEN);
     request_add(record, begins)->record = record;
 }
@@ -214,8 +201,6 @@ void trace_irecv(struct trace_record *record, int count, MPI_Datatype type, int 
 void trace_imrecv(struct trace_record *record, int count, MPI_Datatype type, uintptr_t message,
                   uintptr_t begins)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe_matched(record, count, type, message);
     record->flags |= TRACE_OPEN;
     request_add(record, begins)->record = record;
@@ -226,8 +211,6 @@ void trace_init_request(struct trace_record *record, int count, MPI_Datatype typ
 {
     struct trace_record message = { .peer = TRACE_ANY_SOURCE };
 
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(&message, count, type, peer, tag, comm, flags | TRACE_PERSISTENT);
     struct trace_object *object = trace_add(TRACE_OF_REQUEST, key);
     object->message = record_copy(&message);
@@ -257,8 +240,6 @@ static void start(struct trace_record *record, struct trace_object *object)
 
 void trace_start(struct trace_record *record, int count, const uintptr_t *keys)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     for (int i = 0; i < count; i++) {
         struct trace_object *object = trace_find(TRACE_OF_REQUEST, keys[i]);
         struct trace_record *part = count == 1 ? record : trace_more(record, TRACE_PART);
@@ -292,7 +273,7 @@ static uint32_t request_complete(uintptr_t key, const MPI_Status *status)
 
 void trace_completed(struct trace_record *record, uintptr_t key, const MPI_Status *status)
 {
-    uint32_t number = record->flags & TRACE_ERROR ? 0 : request_complete(key, status);
+    uint32_t number = request_complete(key, status);
 
     if (number) {
         record->request = number;
@@ -306,7 +287,7 @@ void trace_completed_some(struct trace_record *record, int count, const uintptr_
     uint32_t words[TRACE_PEERS];
     size_t here = 0, all = 0;
 
-    if (record->flags & TRACE_ERROR || count == MPI_UNDEFINED)
+    if (count == MPI_UNDEFINED)
         return;
     record->flags |= TRACE_COMPLETES;
     for (int i = 0; i < count; i++) {
@@ -330,7 +311,7 @@ void trace_request_seen(struct trace_record *record, bool found, uintptr_t key, 
 {
     struct trace_object *object = found ? trace_find(TRACE_OF_REQUEST, key) : NULL;
 
-    if (!object || record->flags & TRACE_ERROR)
+    if (!object)
         return;
     if (object->record)
         matched(object->record, status);
@@ -374,7 +355,7 @@ uintptr_t *trace_keys(int count, const MPI_Request *requests)
     static size_t bytes;
     uintptr_t *keys = trace_scratch(count, sizeof(*keys), &memory, &bytes);
 
-    for (int i = 0; i < count; i++)
+    for (int i = 0; requests && i < count; i++)
         keys[i] = TRACE_KEY(requests[i]);
     return keys;
 }
@@ -392,8 +373,6 @@ MPI_Status *trace_statuses(int count)
 void trace_collective(struct trace_record *record, int count, MPI_Datatype type, int root, MPI_Comm comm,
                       uintptr_t begins)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     describe(record, count, type, root, -1, comm, TRACE_COLLECTIVE);
     if (begins)
         request_add(record, begins);
@@ -422,16 +401,14 @@ void trace_collective_parts(struct trace_record *record, const int *counts, MPI_
                             const MPI_Datatype *types, int root, MPI_Comm comm, uintptr_t begins)
 {
     trace_collective(record, 0, types ? MPI_BYTE : type, root, comm, begins);
-    if (!(record->flags & TRACE_ERROR))
-        parts_append(record, trace_remote_size(comm), counts, type, types);
+    parts_append(record, trace_remote_size(comm), counts, type, types);
 }
 
 void trace_neighbours(struct trace_record *record, const int *counts, MPI_Datatype type,
                       const MPI_Datatype *types, MPI_Comm comm, uintptr_t begins)
 {
     trace_collective(record, 0, types ? MPI_BYTE : type, TRACE_ANY_SOURCE, comm, begins);
-    if (!(record->flags & TRACE_ERROR))
-        parts_append(record, trace_neighbours_count(comm), counts, type, types);
+    parts_append(record, trace_neighbours_count(comm), counts, type, types);
 }
 
 bool trace_is_root(int root, MPI_Comm comm)

@@ -262,8 +262,6 @@ void trace_comm_freed(struct trace_record *record, uintptr_t key)
 void trace_comm_begun(struct trace_record *record, MPI_Comm comm, void *made, bool in_fortran,
                       uintptr_t request)
 {
-    if (record->flags & TRACE_ERROR)
-        return;
     struct trace_object *object = trace_add(TRACE_OF_COMM, ~(uintptr_t)made);
     comm_describe(object, comm);
     trace_collective(record, 0, MPI_BYTE, TRACE_ANY_SOURCE, comm, request);

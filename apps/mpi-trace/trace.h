@@ -12,7 +12,8 @@
  *   file.c        the file: at MPI_Finalize, MPI_Abort, exit, or a signal that ends the process
  *
  * One thread at a time is traced: a program that wants MPI_THREAD_MULTIPLE gets MPI_THREAD_SERIALIZED.
- * Functions without a remark run inside a traced call, after its end has been recorded.
+ * Functions without a remark run inside a traced call that has returned no error, after its end has been
+ * recorded.
  *
  * A file, TACET_TRACE/rank-N.trace, is text up to an empty line, filled with spaces to a multiple of 64
  * bytes, then records. The text's first line has the version and its length; `key: value` lines follow, and

@@ -5,10 +5,11 @@
     wrappers.py c functions.txt          MPI_F of each function F, and the table of their names
     wrappers.py fortran functions.txt    mpi_f_, as gfortran calls it
 
-A wrapper times one call of PMPI_F (pmpi_f_) with the arguments that it got, and passes those that matter to
-a function of trace.h. A rule of RULES says which: `<count>` is an argument's value in C, whether the program
-is in C or in Fortran; `<@counts>` the address of an array of integers; KEYS, STATUS and the like stand for
-what differs between the languages. A function without a rule is recorded with its times alone.
+A wrapper times one call of PMPI_F (pmpi_f_) with the arguments that it got. If that returns no error, it
+passes those that matter to a function of trace.h. A rule of RULES says which: `<count>` is an argument's
+value in C, whether the program is in C or in Fortran; `<@counts>` the address of an array of integers; KEYS,
+STATUS and the like stand for what differs between the languages. A function without a rule is recorded with
+its times alone.
 """
 
 from __future__ import annotations
@@ -228,7 +229,7 @@ def rule_of(function: Function) -> Rule:
     if made:
         of = "<comm>" if "comm" in function.argument_names() else None
         begin = f"trace_collective(record, 0, MPI_BYTE, {NO_ROOT}, {of}, 0);\n" if of else ""
-        return Rule(begin + f"if (error == MPI_SUCCESS)\n    trace_comm_made(<{made[0]['name']}>);")
+        return Rule(begin + f"trace_comm_made(<{made[0]['name']}>);")
     flag = category(function)
     return Rule("" if flag == "0" else f"record->flags |= {flag};")
 
@@ -255,7 +256,14 @@ class Language:
             if kind == "*":
                 return f"*{name}"
             value = self.value(name)
-            return f"TRACE_KEY({value})" if kind == "key " else value
+            if kind != "key ":
+                return value
+            # A program may pass NULL, of which the library complains.
+            return (
+                f"({name} ? TRACE_KEY({value}) : 0)"
+                if self.parameters[name].pointers
+                else f"TRACE_KEY({value})"
+            )
 
         return re.sub(r"<(?P<kind>@|\*|key |)(?P<name>\w+)>", one, text)
 
@@ -364,7 +372,8 @@ def wrapper(language: Language) -> str:
             end = f"trace_end(&call, {code}, error)"
         after = language.expand(rule.after)
         body.append(f"struct trace_record *record = {end};" if "record" in after else f"{end};")
-        body += [after] if after else []
+        if after:
+            body += ["if (error == MPI_SUCCESS) {", textwrap.indent(after, "    "), "}"]
         body += returning(language, "error")
     text = "\n".join(indented(part) for part in body)
     return f"\n{language.prototype()}\n{{\n{text}\n}}\n"

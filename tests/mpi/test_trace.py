@@ -10,7 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from mpi_answers import OPENMPI, run
+from mpi_answers import FORTRAN, OPENMPI, PROGRAMS, run
+from mpi_answers import recorded as recorded_of
 
 from lab.formats import liballprof, mpi_trace
 from lab.formats.mpi_trace import RECEIVES, SENDS, RankTrace
@@ -226,3 +227,47 @@ def test_fortran_of_mpich_sends_the_same_messages(tmp_path: Path) -> None:
     done = run("mpif90.mpich", "-w", "traced.f90", "-o", "traced", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     agree(theirs("mpich", tmp_path, tmp_path / "traced"), tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", [name for name in PROGRAMS if name != "threads"])
+def test_every_program_says_the_same_when_it_is_traced(program: str, tmp_path: Path) -> None:
+    """All functions, right and wrong arguments, under the sanitizers. The program `threads` requires what is
+    not given to it."""
+    library = ROOT / "build" / "mpi-lite" / "asan"
+    made("build/mpi-lite/asan/libmpi-trace.a", "build/mpi-lite/asan/libmpi.a", "build/service/tacet-mpirun")
+    includes = [f"-I{MPI}/include", f"-I{ROOT}/build/mpi-lite/include"]
+    source = ROOT / "tests" / "mpi" / "programs" / f"{program}.c"
+    words = ["-std=gnu11", "-fsanitize=address,undefined", "-w", *includes, source, f"-L{library}"]
+    done = run("gcc", *words, "-lmpi-trace", "-lmpi", "-pthread", "-lm", "-o", tmp_path / "program")
+    assert done.returncode == 0, done.stderr
+    variables = {"TACET_TRACE": str(tmp_path / "trace"), "TACET_TRACE_RECORDS": "100000"}
+    done = run(MPIRUN, "-n", "3", tmp_path / "program", environment=variables)
+    assert (done.returncode, done.stdout) == (0, recorded_of("mpich", program)), done
+    for trace in mpi_trace.read_folder(tmp_path / "trace"):
+        assert not trace.mark or "found no room" in trace.mark
+        for kind in (SENDS, RECEIVES):
+            assert sum(len(rows) for rows in mpi_trace.world_messages(trace, kind)) >= 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("program", FORTRAN)
+def test_every_program_in_fortran_says_the_same_when_it_is_traced(program: str, tmp_path: Path) -> None:
+    made("mpi", "build/service/tacet-mpirun")
+    folder = ROOT / "tests" / "mpi" / "fortran"
+    words = ["-w", "-c", folder / "support.c", "-o", tmp_path / "support.o"]
+    done = run(MPI / "tacet-mpicc", *words, environment={"TACET_MPI_LIBC": "glibc"})
+    assert done.returncode == 0, done.stderr
+    source = next(folder.glob(f"{program.rpartition('/')[2]}.f*"))
+    words = ["-w", source, "support.o", "-lmpi-trace", "-o", "program"]
+    done = run(MPI / "tacet-mpif90", *words, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    variables = {"TACET_TRACE": str(tmp_path / "trace"), "TACET_TRACE_RECORDS": "100000"}
+    done = run(MPIRUN, "-n", "3", tmp_path / "program", environment=variables)
+    assert (done.returncode, done.stdout) == (0, recorded_of("mpich", program)), done
+    traces = mpi_trace.read_folder(tmp_path / "trace")
+    sent, got = (
+        sum(len(rows) for trace in traces for rows in mpi_trace.world_messages(trace, kind))
+        for kind in (SENDS, RECEIVES)
+    )
+    assert sent == got and not any(trace.mark for trace in traces)
