@@ -586,6 +586,7 @@ help:
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
 	@echo "make mpi                         the MPI library and tacet-mpirun, its launcher (docs/mpi.md)"
+	@echo "make mpi-trace-others            the tracer of programs of MPICH and Open MPI (docs/mpi.md)"
 	@echo "make mpich                       MPICH from Debian's source, static, for nodes (docs/mpi.md)"
 	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
 	@echo "make visits                      build/visits.so: costs of visits to the kernel (docs/nettick.md)"
