@@ -500,6 +500,7 @@ include kit/kit.mk
 include service/service.mk
 include tools/lockstep/lockstep.mk
 include apps/mpi-lite/mpi-lite.mk
+include apps/mpi-trace/mpi-trace.mk
 include tests/host/host.mk
 include tests/programs/programs.mk
 include tests/foreign/foreign.mk
@@ -527,11 +528,13 @@ TEST_GOALS_x86_64 := mpi mpi-programs service lockstep-parts visits caches kit s
 	suite-lmdb suite-libuv suite-hwloc
 TEST_GOALS_ppc64 := linux qemu10
 # Files that tests ask for by name.
-TEST_FILES := $(KERNEL) $(BUILD)/planted.elf $(APPS) $(TEST_PROGRAMS) $(CONFORM_SHORT) $(LINUX_KERNEL)
+TEST_FILES := $(KERNEL) $(BUILD)/planted.elf $(APPS) $(TEST_PROGRAMS) $(TRACE_PROGRAMS) $(CONFORM_SHORT) \
+	$(LINUX_KERNEL)
 TEST_FILES_x86_64 := $(MPI_LITE_PROGRAMS) $(MPI_BUILD)/glibc/libmpi.a $(MPI_BUILD)/include/mpi_functions.h \
+	$(TRACE_BUILD)/programs/asan/traced \
 	$(SERVICE_PROGRAMS) $(SIM) $(SIM_TEST) build/caches.so build/visits.so $(MPI_BENCHES) $(LINUX_KERNEL_ppc64)
-LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others $(SQLITE) $(CURL) $(FOREIGN_KINDS:%=foreign-%) \
-	$(MPI_LONG_PROGRAMS) suite-go
+LONG_GOALS_x86_64 := mpich fuzz-build mpi-programs-of-others mpi-trace-others $(SQLITE) $(CURL) \
+	$(FOREIGN_KINDS:%=foreign-%) $(MPI_LONG_PROGRAMS) suite-go
 LONG_GOALS_ppc64 := mpi-programs
 
 .PHONY: test-build test-build-arch test-long-build test-long-build-arch
@@ -583,6 +586,7 @@ help:
 	@echo "make kernel | apps               only build: build/$(ARCH)/tacet.elf, build/$(ARCH)/apps/"
 	@echo "make kit                         build/tacet-noise-kit.tar.xz: measures your own Linux nodes"
 	@echo "make mpi                         the MPI library and tacet-mpirun, its launcher (docs/mpi.md)"
+	@echo "make mpi-trace-others            the tracer of programs of MPICH and Open MPI (docs/mpi.md)"
 	@echo "make mpich                       MPICH from Debian's source, static, for nodes (docs/mpi.md)"
 	@echo "make service                     build/service/: the conductor of docs/nettick.md, for this Linux"
 	@echo "make visits                      build/visits.so: costs of visits to the kernel (docs/nettick.md)"

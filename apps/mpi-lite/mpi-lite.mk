@@ -95,7 +95,7 @@ $(foreach variant,glibc asan tsan,$(eval $(call mpi_variant,$(variant),)))
 $(eval $(call mpi_variant,$(ARCH),$(MUSL)))
 
 # Benchmarks, for nodes and for this machine: build/x86_64/mpi/pingpong runs on both.
-MPI_BENCHES := $(addprefix $(BUILD)/mpi/,collbench pingpong ep is halo cg)
+MPI_BENCHES := $(addprefix $(BUILD)/mpi/,collbench pingpong loggops ep is halo cg)
 $(MPI_BENCHES): $(BUILD)/mpi/%: apps/mpi-bench/%.c $(wildcard apps/mpi-bench/*.[ch]) apps/lib/parse.c \
                 apps/lib/order.c $(MPI_BUILD)/$(ARCH)/libmpi.a $(MPI_BUILD).flags
 	@mkdir -p $(@D)

@@ -65,6 +65,7 @@ COMMANDS = (
     Command("coverage", "lab.cli.coverage", "count how often the lab's intervals hold the true value"),
     Command("klog", "lab.cli.klog", "show a Tacet node's flight log as events, as causes, or for Perfetto"),
     Command("goal", "lab.cli.goal", "make and check schedules for the simulator"),
+    Command("trace", "lab.cli.trace", "show or convert what an MPI program communicated"),
     Command("reproduce", "lab.cli.reproduce", "repeat the experiments of the papers"),
     Command("compare", "lab.bench.compare", "FTQ on Tacet and on Linux, in QEMU"),
     Command(

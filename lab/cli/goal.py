@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """`lab goal PATTERN --ranks N -o FILE`: writes a built-in pattern of the simulator as GOAL text, for this
-simulator or others.
+simulator or others. `lab goal --trace FOLDER -o FILE`: writes what a traced program did (lab/schedules).
 
-The simulator writes the file (simulator/goal_write.cpp). Simulating the file gives the same finish times as
-the pattern itself, to the picosecond.
+The simulator writes the pattern's file (simulator/goal_write.cpp). Simulating the file gives the same finish
+times as the pattern itself, to the picosecond.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 from pathlib import Path
 
+from lab.cli.trace import read_folder
 from lab.common.errors import LabError
 from lab.common.simulator import sim
+from lab.schedules import from_trace
+from lab.schedules.collectives import ALGORITHMS, DEFAULTS
+from lab.schedules.from_trace import Made
+
+#: The simulator's ranks.
+RANKS_MAX = 1 << 20
 
 PATTERNS = {
     "dissemination": "log2 N steps: to r + 2^k, from r - 2^k (barrier, small allreduce)",
@@ -32,12 +40,35 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     listed = "\n".join(f"  {name:<20}{what}" for name, what in PATTERNS.items())
     parser = subparsers.add_parser(
         "goal",
-        description="Write a built-in pattern as GOAL text.",
-        epilog=f"patterns:\n{listed}",
+        description="Write a built-in pattern, or what a traced program did, as GOAL text.",
+        epilog=f"patterns:\n{listed}\n\nalgorithms: {', '.join(ALGORITHMS)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("pattern", choices=PATTERNS, metavar="PATTERN", help="a pattern of the list below")
-    parser.add_argument("--ranks", "-n", type=int, required=True, metavar="N", help="number of ranks")
+    parser.add_argument(
+        "pattern", nargs="?", choices=PATTERNS, metavar="PATTERN", help="a pattern of the list below"
+    )
+    parser.add_argument("--ranks", "-n", type=int, metavar="N", help="number of ranks")
+    parser.add_argument("--trace", type=Path, metavar="FOLDER", help="traces of all ranks (lab help trace)")
+    parser.add_argument(
+        "--times",
+        type=int,
+        default=1,
+        metavar="K",
+        help="repeat a trace's ranks K times, on K times as many (1)",
+    )
+    parser.add_argument(
+        "--against",
+        type=Path,
+        metavar="FOLDER",
+        help="traces of a run with as many ranks as the schedule: say how far they differ",
+    )
+    parser.add_argument(
+        "--collective",
+        action="append",
+        default=[],
+        metavar="NAME=ALGORITHM",
+        help="expand a trace's collective by an algorithm, as allgather=ring",
+    )
     parser.add_argument(
         "--bytes",
         "-b",
@@ -108,7 +139,67 @@ def check(options: argparse.Namespace) -> int:
     return len(by_file)
 
 
+def algorithms_of(options: argparse.Namespace) -> dict[str, str]:
+    """Returns the algorithms of --collective."""
+    found = {}
+    for word in options.collective:
+        name, _, algorithm = word.partition("=")
+        if name not in DEFAULTS or algorithm not in ALGORITHMS:
+            raise LabError(
+                f"--collective {word[:60]}: give NAME=ALGORITHM, a name of {', '.join(DEFAULTS)}; "
+                f"an algorithm of {', '.join(ALGORITHMS)}"
+            )
+        found[name] = algorithm
+    return found
+
+
+def against(made: Made, options: argparse.Namespace, algorithms: dict[str, str]) -> None:
+    """Prints what a rank does on average in a repeated trace, and in one of as many ranks."""
+    traces = read_folder(options.against)
+    if len(traces) != made.ranks:
+        raise LabError(
+            f"{options.against}: traces of {len(traces)} ranks, but the schedule has {made.ranks}; trace a "
+            f"run with {made.ranks} ranks, or give another --times"
+        )
+    real = from_trace.write(traces, Path(os.devnull), 1, algorithms)
+    print(f"{'of each rank':<16}{'repeated':>16}{'traced':>16}   differs")
+    for what, ours, theirs in (
+        ("messages", made.messages, real.messages),
+        ("bytes", made.bytes, real.bytes),
+        ("computation, us", made.compute_ns / 1000, real.compute_ns / 1000),
+    ):
+        differs = f"{100 * (ours / theirs - 1):+8.2f} %" if theirs else "       -"
+        print(f"{what:<16}{ours / made.ranks:16.1f}{theirs / made.ranks:16.1f}  {differs}")
+
+
+def trace_run(options: argparse.Namespace) -> int:
+    """Writes the schedule of a trace, and says what it leaves out."""
+    if options.pattern or options.ranks or options.check:
+        raise LabError(
+            "--trace has the ranks and messages of its program: leave out PATTERN, --ranks, --check"
+        )
+    if not 1 <= options.times <= RANKS_MAX:
+        raise LabError(f"--times {options.times}: give a number from 1 to {RANKS_MAX}")
+    if options.output == "-":
+        raise LabError("--trace needs a file; name one with -o")
+    traces = read_folder(options.trace)
+    if len(traces) * options.times > RANKS_MAX:
+        raise LabError(f"{len(traces)} ranks {options.times} times are more than {RANKS_MAX}; lower --times")
+    algorithms = algorithms_of(options)
+    made = from_trace.write(traces, Path(options.output), options.times, algorithms)
+    print(f"{options.output}: {made.ranks} ranks, {made.operations} operations, {made.messages} messages")
+    for what, count in sorted(made.left.items()):
+        print(f"left out: {what} ({count} times)" if count > 1 else f"left out: {what}")
+    if options.against:
+        against(made, options, algorithms)
+    return 0
+
+
 def run(options: argparse.Namespace) -> int:
+    if options.trace:
+        return trace_run(options)
+    if not options.pattern or not options.ranks:
+        raise LabError("give a PATTERN and --ranks N, or --trace FOLDER; lab help goal lists the patterns")
     if options.check and options.output == "-":
         raise LabError("--check needs a file; name one with -o")
     if options.output != "-" and not Path(options.output).absolute().parent.is_dir():

@@ -400,6 +400,10 @@ MISTAKEN = (
         "netgauge's console output, which has no detours; give the file that it names (-o FILE, by default "
         "ng.out)",
     ),
+    (
+        _sign(r"\ATACET-MPI-TRACE |^MPI_Init(_thread)?:"),
+        "the calls of an MPI program, which has no detours; use it with `lab trace FOLDER`",
+    ),
     (_sign(r"\A\x7fELF"), "an ELF program; run it, and give the file that it writes"),
     (
         _sign(r"\A\x1f\x8b|\ABZh|\A\xfd7zXZ|\A\x28\xb5\x2f\xfd|\APK\x03\x04"),

@@ -6,6 +6,7 @@ times are asserted."""
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -269,6 +270,24 @@ def test_pingpong_verifies_what_arrives_in_every_mode(
     assert [[*row[:3], row[-1]] for row in ran.rows()] == expected
 
 
+@pytest.mark.parametrize("eager", [100, 8192])
+def test_loggops_finds_the_largest_eager_message_to_the_byte(
+    build: Build, run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, eager: int
+) -> None:
+    """And prints each parameter once, within its interval, in the simulator's words."""
+    monkeypatch.setenv("TACET_MPI_EAGER", str(eager))
+    ran = run(build("loggops"), 2, "-r", "6", "-n", "3", "-m", "1024")
+    rows = ran.rows()
+    assert ran.status == 0 and [row[1] for row in rows] == ["L", "o_s", "o_r", "g", "G", "O", "S"]
+    if "mpi-lite" in ran.said:
+        assert rows[-1][2] == str(eager)
+    for row in rows[:-1]:
+        assert float(row[3]) <= float(row[2]) <= float(row[4])
+    assert re.search(
+        r"^# node: sim -L \d+ --os \d+ --or \d+ -g \d+ -G [\d.]+ -O [\d.]+ -S \d+$", ran.said, re.M
+    )
+
+
 @pytest.mark.parametrize("name, seed", [("ep", "-DEP_SEED=271828185"), ("is", "-DIS_SEED=314159267")])
 def test_another_sequence_of_numbers_is_not_verified(
     build: Build, run: Callable[..., Ran], name: str, seed: str
@@ -307,6 +326,9 @@ def test_data_that_mpi_spoils_is_not_verified(
         (2, "pingpong", "-W 0", "pingpong: -W 0: give a whole number from 1 to 1024"),
         (2, "pingpong", "-s 512M", "pingpong: -s 512M: give sizes in bytes up to 256M"),
         (2, "pingpong", "-s 8:4", "pingpong: -s 8:4: give sizes"),
+        (1, "loggops", "", "loggops: 1 rank: it takes at least 2: mpiexec -n 2 loggops"),
+        (2, "loggops", "-r 5", "loggops: -r 5: give a whole number from 6 to 1000"),
+        (2, "loggops", "-m 4", "loggops: -m 4: give one size from 8 bytes to 4M"),
         (2, "collbench", "-s 12", "collbench: -s 12: reduce adds doubles: give multiples of 8"),
         (2, "collbench", "-c bcast,broadcast", "collbench: -c bcast,broadcast: give names with commas"),
         (2, "collbench", "-n", "collbench: -n: a value must follow it"),

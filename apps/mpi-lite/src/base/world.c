@@ -63,6 +63,9 @@ void lock_retake(int depth)
 
 /* ---- The end of the job, and the time ---- */
 
+/* Keeps what a tracer has, if one is linked to the program. */
+extern void mpi_lite_tracer_end(const char *why) __attribute__((weak, visibility("default")));
+
 void mpi_abort(int status, const char *format, ...)
 {
     char why[512];
@@ -73,6 +76,8 @@ void mpi_abort(int status, const char *format, ...)
     va_end(arguments);
     fflush(stdout);
     fprintf(stderr, "mpi-lite: rank %d: %s\n", mpi_world.rank, why);
+    if (mpi_lite_tracer_end)
+        mpi_lite_tracer_end(why);
     if (mpi_others_end)
         mpi_others_end(status, why);
     _exit(status & 0xff ? status & 0xff : 1);
