@@ -138,8 +138,11 @@ private:
         nodes_at = roots_at + roots * std::uint64_t{4};
         successors_at = nodes_at + nodes * NODE_BYTES;
 
-        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS)
+        if (chunks.empty() || chunks.back()->operations.size() > CHUNK_OPERATIONS) {
             chunks.push_back(std::make_unique<Chunk>());
+            // Without copies, which would double the memory; what is not used takes none.
+            chunks.back()->operations.reserve(std::min(CHUNK_OPERATIONS + nodes, bytes.size() / NODE_BYTES));
+        }
         Chunk &chunk = *chunks.back();
         places.push_back({&chunk, static_cast<std::uint32_t>(chunk.operations.size()), nodes});
         builder.begin(chunk);
