@@ -18,7 +18,7 @@ from blocks import ANY, ROOT, Block, Command, difference
 from tests import making
 
 #: What `make` builds, below build/: a reader has it, or gets it by the same make in some minutes.
-LINKED = ("x86_64/musl", "x86_64/tests", "ppc64/musl", "ppc64/tests", "linux", "lwip", "qemu10")
+LINKED = ("x86_64/musl", "x86_64/tests", "ppc64/musl", "ppc64/tests", "linux", "lwip", "bearssl", "qemu10")
 COPIED = ("x86_64", "ppc64", "simulator", "host", "mpi-lite", "mpi-lite.flags")
 
 #: Variables of the tests' own environment that a reader does not have.

@@ -12,8 +12,8 @@ from qemu.symbols import Symbols
 
 FOLDER = Path(__file__).parent
 KERNEL_BASE = 0xFFFFFFFF80000000
-#: Not run by the tests, whose machines have no network, and long enough.
-ROOM = "tcp_input"
+#: Not run by the tests, whose machines have no network, and long enough: for soiled.asm, for reporting.asm.
+ROOM, REPORT = "tcp_input", "tcp_receive"
 #: Each begins with an instruction of this length, in whose place a jump stands.
 FIRST, FURTHER, JUMP_BYTES = "boot_entry_pvh", "ap_protected", 5
 #: Where soiled.asm begins for the others.
@@ -55,4 +55,8 @@ def soiling(folder: Path) -> dict[str, bytes]:
 
 def reporting(folder: Path) -> dict[str, bytes]:
     """Codes for planted_all: each CPU halts when it is set up."""
-    return dict.fromkeys(READY, assembled("reporting.asm", folder))
+    symbols = Symbols(qemu.KERNEL)
+    code = assembled("reporting.asm", folder)
+    room = symbols.find(REPORT)
+    assert len(code) <= room.size
+    return {REPORT: code} | {name: _jump(symbols.find(name).address, room.address) for name in READY}

@@ -147,6 +147,7 @@ def test_ftq_loses_to_a_daemon_of_its_own_class_alone(store: Path) -> None:
     assert found["quanta disturbed, %"]["Tacet, daemon idle"] == 0
 
 
+@pytest.mark.long
 def test_a_beat_disturbs_one_quantum_and_less_than_a_tick(store: Path) -> None:
     """What the conductor sends is what FTQ loses: at each rate as many quanta as beats, each the same."""
     found = values(store, "betti-fig3")
@@ -160,6 +161,7 @@ def test_a_beat_disturbs_one_quantum_and_less_than_a_tick(store: Path) -> None:
         assert disturbed == pytest.approx(found["ticks or beats a second"][name] / 10, abs=0.4)
 
 
+@pytest.mark.long
 def test_numbers_in_a_picture_are_those_of_its_table(store: Path) -> None:
     found = values(store, "hoefler-fig1")
     words = picture_s_words["hoefler-fig1"]
