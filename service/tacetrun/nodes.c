@@ -127,7 +127,7 @@ static bool send_has_failed(struct node *node, ssize_t bytes)
     if (bytes >= 0 || error == EAGAIN)
         return false;
     node_read(node); /* the node may have sent the reason */
-    if (node->watch.fd >= 0)
+    if (node->watch.fd >= 0 && node->state != NODE_LEAVING)
         node_fail_socket(node, error);
     return true;
 }
@@ -295,7 +295,8 @@ static bool ticket_renew(struct node *node, const char *why)
     return true;
 }
 
-/* Handles a refusal, or a node that has become busy. */
+/* Handles a refusal, or a node that has become busy. A node that ranks have been given has to end them first:
+ * the next tacetrun finds it idle. */
 static void node_refused(struct node *node, const char *text)
 {
     char why[200];
@@ -303,10 +304,17 @@ static void node_refused(struct node *node, const char *text)
     text_clean(text, why, sizeof(why));
     if (ticket_renew(node, why))
         return;
-    if (strncmp(why, "busy", 4) == 0 && choice_again())
+    if (strncmp(why, "busy", 4) == 0 && choice_again()) {
         say("%s: %s; waiting for idle nodes again (--wait-for-nodes)", node->name, why);
-    else
+    } else if (node->state < NODE_STARTING) {
         node_fail(node, "%s", why);
+    } else {
+        node_leave(node);
+        if (run.is_killed)
+            say("%s: %s", node->name, why);
+        else
+            run_kill(STATUS_FAILED, "%s: %s", node->name, why);
+    }
 }
 
 static void greeting_take(struct node *node, char *line)

@@ -124,7 +124,7 @@ enum node_state {
     NODE_SENDING,  /* the request is being sent */
     NODE_STARTING, /* the request is sent; "started" has not come */
     NODE_RUNNING,
-    NODE_LEAVING, /* told to drop the job before it started */
+    NODE_LEAVING, /* told to drop the job, or has refused it; it ends its ranks */
     NODE_ENDED,
     NODE_FAILED /* node->why tells the reason */
 };
