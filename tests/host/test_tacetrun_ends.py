@@ -110,6 +110,23 @@ def test_nodes_that_had_not_started_yet_are_free_again_when_tacetrun_ends() -> N
         assert done.stderr == f"tacetrun: {nodes[0].address}: not here\n"
 
 
+def test_a_node_whose_rank_has_failed_is_free_again_when_tacetrun_ends() -> None:
+    """It says so at once, and then has its other ranks to end."""
+    free = threading.Event()
+
+    def fails(job: Job) -> None:
+        job.say("refused rank 0: it does not fit into memory")
+        assert job.wait_for_kill()
+        time.sleep(0.5)
+        free.set()
+        job.end(137)
+
+    with nodes_of(fails, until_killed) as nodes:
+        done = ran(nodes, "/bin/x")
+        assert done.returncode == 125 and free.is_set()
+        assert done.stderr == f"tacetrun: {nodes[0].address}: rank 0: it does not fit into memory\n"
+
+
 def test_a_node_that_does_not_take_the_program_is_named(tmp_path: Path) -> None:
     with (tmp_path / "program").open("wb") as program:
         program.truncate(1 << 30)
