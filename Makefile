@@ -75,6 +75,7 @@ needs_run-app := build run
 needs_klog := $(if $(wildcard $(KLOG)),lab)
 needs_report := $(if $(wildcard $(REPORT)/*-tacet.dat),lab)
 needs_bench := build run lab $(if $(filter x86_64,$(ARCH)),sim boot network cluster bench)
+needs_mpi-trace-others := build bench
 needs_iso := build run boot
 needs_pxe := build run boot
 needs_cluster := build run boot network cluster

@@ -2,8 +2,8 @@
 """The noise lab: measured noise as figures, pictures and an answer (docs/lab/README.md). `tools/lab help`
 lists its commands.
 
-A package uses only those before it: common, formats, flight_log, statistics, pictures, report, bench,
-reproduce, cli.
+A package uses only those before it: common, formats, schedules, flight_log, statistics, pictures, report,
+bench, reproduce, cli.
 """
 
 import importlib.util

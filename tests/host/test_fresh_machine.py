@@ -68,6 +68,7 @@ CASES = {
     "make kit && ls -l build/tacet-noise-kit.tar.xz": r"tacet-noise-kit",
     "make sim && build/simulator/sim --help": r"simulator|usage|Usage",
     "make mpi && ls build/mpi-lite/x86_64/libmpi.a": r"libmpi.a",
+    "make mpi-trace-others && ls build/mpi-trace/mpich/libmpi-trace.so": r"libmpi-trace.so",
     "make mpich && ls build/x86_64/mpich/lib/libmpi.a": r"libmpi.a",
     "make service && ls build/service/conductor": r"conductor",
     "make visits": r"visits.so",

@@ -88,7 +88,7 @@ def room_fill(room: str) -> str:
 def node(d: Drawing, x: float, width: float, bottom: float) -> None:
     """Draws the left half: what runs on a node."""
     d.text(x, 28, "On a compute node", bold=True, size=15, colour=NAVY)
-    programs = [name for name in folders("apps") if name not in ("lib", "mpi-lite", "mpi-bench")]
+    programs = [name for name in folders("apps") if name != "lib" and not name.startswith("mpi-")]
     d.card(
         x,
         42,
@@ -97,7 +97,7 @@ def node(d: Drawing, x: float, width: float, bottom: float) -> None:
         WHITE,
         "Programs, in ring 3: static Linux ELF files",
         [
-            "yours, from any compiler; with MPI (`mpi-lite`, `mpi-bench`); one of `apps/`:",
+            "yours, from any compiler; with MPI (`mpi-lite`, `mpi-trace`, `mpi-bench`); one of `apps/`:",
             " · ".join(programs),
         ],
         edge=EDGE,
