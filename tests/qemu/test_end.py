@@ -36,8 +36,16 @@ def run_to_end(
     words: bytes | None = None,
     broken: bool = False,
 ) -> qemu.Result:
-    """The script begins at these words on the console, or at once, before anything can have happened."""
-    with Monitor(folder, script) as monitor:  # type: ignore[arg-type]
+    """The script begins at these words on the console, or at once: then the machine starts when QEMU's
+    monitor listens, before which QEMU tells no event."""
+
+    def from_the_start(client: Client) -> None:
+        client.command("cont")
+        script(client)  # type: ignore[operator]
+
+    if words is None:
+        options = ("-S", *options)
+    with Monitor(folder, script if words else from_the_start) as monitor:  # type: ignore[arg-type]
         if words is None:
             monitor.go()
         result = run(
